@@ -23,6 +23,7 @@ from hookgate.protocol.catalog import StoreFailed
 from hookgate.protocol.chat import Chat
 from hookgate.protocol.dataclasses import dataclass
 from hookgate.protocol.interfaces import AskingChannel
+from hookgate.protocol.journal.cluster import DECIDED, Note
 from hookgate.protocol.journal.decisions import Standing, StoredRequest, Vote
 from hookgate.protocol.journal.interfaces import Journal
 
@@ -56,7 +57,8 @@ class Waiting:
     """`clock`: seconds of the wall clock; `decide` is told what somebody presses, and about which request."""
 
     def __init__(self, journal: Journal, clock: Callable[[], float], decide: Callable[[str], Deciding]) -> None:
-        self._decisions, self._posting = journal.decisions, journal.posting
+        self._decisions, self._posting, self._cluster = journal.decisions, journal.posting, journal.cluster
+        self._cluster.hear(DECIDED, self._heard)
         self._clock, self._decide = clock, decide
         self._open: dict[str, _Open] = {}
 
@@ -88,9 +90,16 @@ class Waiting:
         assert standing is not None  # noqa: S101 - requests are never deleted while a call waits
         if (waiting := self._open.get(stored.id)) is not None:
             waiting.wake()
-            if standing.state != "open":
-                waiting.over.set()
+        if standing.state != "open":
+            note = Note(DECIDED, body={"request": stored.id})
+            self._heard(note)
+            self._cluster.tell(note)
         return standing
+
+    def _heard(self, note: Note) -> None:
+        """Here or elsewhere."""
+        if (waiting := self._open.get(str(note.body["request"]))) is not None:
+            waiting.over.set()
 
     async def until_decided(self, subject: Subject, stored: StoredRequest, where: Collection[Place]) -> Standing:
         """Until it is decided, its time is over, or its rule has changed. Cancelled, it stays open for whoever takes

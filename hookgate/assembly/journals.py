@@ -45,14 +45,17 @@ def journal_place(config: Config) -> JournalPlace:
 async def open_kept_journal(
     config: Config, file: JournalPlace, *, named: bool = False
 ) -> AsyncGenerator[StoredJournal]:
-    """The journal that lies there. What the configuration keeps no longer is dropped now and every day; with `named`
-    in conversations that are kept by name as well, which may never be opened again.
+    """The journal that lies there. What the configuration keeps no longer is dropped now and every day; with `named`,
+    as the gateway has it, in conversations that are kept by name as well, which may never be opened again.
 
     Raises StoreFailed and its kinds.
     """
     from hookgate.store.moving import HALF, is_half
 
-    async with open_journal_at(file, config.store.durability) as journal, trio.open_nursery() as nursery:
+    async with (
+        open_journal_at(file, config.store.durability, shared=named) as journal,
+        trio.open_nursery() as nursery,
+    ):
         if await journal.engine.read(is_half):
             raise StoreFailed(f"{file} {HALF}")
         nursery.start_soon(_run_retention, config, journal, named)
@@ -64,7 +67,8 @@ async def _run_retention(config: Config, journal: StoredJournal, named: bool) ->
     age_s, most_bytes = config.store.keep_days * DAY_S, int(config.store.keep_mb * MB)
     while age_s or most_bytes:
         try:
-            await journal.retention.keep(age_s=age_s, most_bytes=most_bytes)
+            if await journal.holds.hold("retention", journal.cluster.me, 2 * DAY_S):
+                await journal.retention.keep(age_s=age_s, most_bytes=most_bytes)
         except StoreFailed as error:
             log.warning("journal_not_trimmed", reason=str(error))
         if named:

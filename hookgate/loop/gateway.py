@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Mapping
+from collections import Counter
+from collections.abc import Awaitable, Callable, Generator, Mapping
+from contextlib import contextmanager
 from functools import partial
 from math import inf
 from typing import TYPE_CHECKING
@@ -25,9 +27,11 @@ from hookgate.loop.sessions.taking_up import TakingUp
 from hookgate.loop.slots import Shared
 from hookgate.protocol.catalog import StoreFailed
 from hookgate.protocol.chat import Chat, Inbound, Outbound
+from hookgate.protocol.dataclasses import replace
 from hookgate.protocol.errors import SessionAborted
 from hookgate.protocol.events.payloads import DeadLetter
 from hookgate.protocol.interfaces import Channel
+from hookgate.protocol.journal.cluster import CHANGED, ROWS, WORK, Note
 from hookgate.protocol.journal.values import (
     NOWHERE,
     Accepted,
@@ -79,6 +83,12 @@ class Gateway:
         beside = self._work.send_nowait
         leads = self.agent_of, self.delivery.wake, self._enter, self._queue, beside, self.taking_up.look_soon
         self._invoking = Invoking(shared.journal.intake, self.commands, Leading(*leads))
+        cluster = shared.journal.cluster
+        cluster.hear(WORK, lambda note: beside(partial(self.taking_up.look_now, note.session)))
+        cluster.hear(ROWS, lambda note: self.delivery.wake(Chat(**note.body)))
+        cluster.hear(CHANGED, self._look_around)
+        self._coming = Counter[str]()
+        """Sessions in which something is being stored: what is found there has not been left."""
         self._router = router
         self._channels = channels
         self.stopping = False
@@ -97,7 +107,7 @@ class Gateway:
         counts = invocation is None or not invocation.command.ends
         # In a group it may be meant for another bot.
         ours = invocation is not None and invocation.command.known
-        with self._shared.doors.judging(inbound, commands=ours, counts=counts) as judged:
+        with self._shared.doors.judging(inbound, commands=ours, counts=counts) as judged, self._comes(inbound.chat):
             arrival = self._accepting.arrival(inbound, upstream)
             if judged.turned is not None:
                 accepted = await self._accepting.refuse(arrival, judged.turned)
@@ -134,6 +144,19 @@ class Gateway:
         ends something acts at once."""
         return self.journal.outlives if invocation is None else invocation.command.ends
 
+    @contextmanager
+    def _comes(self, chat: Chat) -> Generator[None]:
+        self._coming[chat.session_key] += 1
+        try:
+            yield
+        finally:
+            self._coming -= Counter((chat.session_key,))
+
+    def _look_around(self, _note: Note) -> None:
+        """What others have left, or nobody has told of."""
+        self._work.send_nowait(self.taking_up.look_now)
+        self.delivery.look_soon()
+
     async def submit(self, inbound: Inbound) -> Accepted:
         """Take a message in that is none of a person's: no command, whatever it says."""
         arrival = self._accepting.arrival(inbound.sound, NOWHERE)
@@ -143,7 +166,7 @@ class Gateway:
         """It joins the queue, or the turn that runs, as the channel has it; else people read why it does not."""
         session, chat, accepted = self.session(prompt.chat), prompt.chat, prompt.accepted
         assert accepted is not None  # noqa: S101 - what enters has been stored
-        if accepted.known or self.stopping or session.jobs.holds(accepted):
+        if accepted.known or accepted.elsewhere or self.stopping or session.jobs.holds(accepted):
             return accepted
         busy = self._shared.policy(chat.channel).busy if session.jobs.busy else "queue"
         if (busy == "steer" or session.belongs(prompt)) and session.steer(prompt):
@@ -264,23 +287,32 @@ class Gateway:
         """Begin nothing any more, until what is at work has ended and its answers are there. What waits for its turn,
         or for a person, stays as it is stored, and what comes is stored, where that outlives the process."""
         self.stopping = True
+        try:
+            await self.journal.cluster.drain()
+        except StoreFailed as error:
+            log.warning("others_not_told", why=str(error))
         for session in self.sessions.values():
             session.jobs.drop()
         for _ in range(self._shared.slots.most):
             await self._shared.slots.acquire()
         await self.delivery.idle()
 
-    async def _take_up(self, left: Unfinished, kind: ArrivalKind) -> None:
-        """What a crash left, or a shutdown, or a fault of the store."""
+    async def _take_up(self, left: Unfinished, kind: ArrivalKind, arrives: bool) -> None:
+        """What a crash left, or a shutdown, or a fault of the store; or what `arrives` from another gateway."""
+        if self._coming[left.inbound.chat.session_key]:
+            self.taking_up.look_soon()
+            return
         chat, out = left.inbound.chat, self._shared.doors.shuts_out(left.inbound)
         if chat.channel not in self._channels:
             log.warning("message_without_channel", message=left.accepted.id, channel=chat.channel)
             if kind != "message":
                 await self._accepting.settle(left.accepted, "dropped", None)
         elif kind != "message":
-            await self._invoking.take_up(left, repeats=kind == "decision" and not out)
+            await self._invoking.take_up(left, repeats=arrives or (kind == "decision" and not out))
         elif out:
             await self._accepting.settle(left.accepted, "refused", None, SHUT_OUT)
+        elif arrives:
+            await self._enter(Prompt(left.inbound, replace(left.accepted, known=False)))
         elif not self.session(chat).jobs.holds(left.accepted):
             self.session(chat).jobs.offer(Job(Prompt(left.inbound, left.accepted)), resumed=True)
 

@@ -44,16 +44,17 @@ def address_of(place: JournalPlace) -> str:
 
 
 def open_journal_at(
-    place: JournalPlace, durability: Durability = "power"
+    place: JournalPlace, durability: Durability = "power", *, shared: bool = False
 ) -> AbstractAsyncContextManager[StoredJournal]:
-    """The right to write it, which one gateway has at a time. Raises StoreFailed and its kinds."""
+    """The right to write it, which one gateway has at a time; `shared`: where it lies in a database, together with
+    others. Raises StoreFailed and its kinds."""
     if isinstance(place, Path):
         from hookgate.store.journal.opening import open_journal
 
         return open_journal(place, durability)
     with needing_driver():
         from hookgate.store.postgres.opening import open_postgres_journal
-    return open_postgres_journal(place)
+    return open_postgres_journal(place, shared=shared)
 
 
 @contextmanager

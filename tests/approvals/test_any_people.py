@@ -76,7 +76,8 @@ class Busy:
         self._journal = journal
 
     def __getattr__(self, part: str) -> object:
-        return _Part(self, getattr(self._journal, part))
+        found = getattr(self._journal, part)
+        return found if part == "cluster" else _Part(self, found)
 
     async def settled(self) -> None:
         await trio.testing.wait_all_tasks_blocked()
@@ -91,6 +92,9 @@ class _Part:
     part: object
 
     def __getattr__(self, name: str) -> object:
+        if name == "me":
+            return getattr(self.part, name)
+
         async def call(*given: object, **named: object) -> object:
             self.busy.number += 1
             try:

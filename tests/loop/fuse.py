@@ -24,7 +24,8 @@ class Fuse:
         self._journal, self._die = journal, die
 
     def __getattr__(self, part: str) -> object:
-        return _Part(self, getattr(self._journal, part))
+        found = getattr(self._journal, part)
+        return found if part == "cluster" else _Part(self, found)
 
     async def call(self, function: Callable[..., Any], *arguments: Any, **named: Any) -> Any:
         if self.dead:
@@ -55,4 +56,4 @@ class _Part:
     def __getattr__(self, name: str) -> object:
         call = getattr(self.part, name)
         # Who waits for a hint asks the journal nothing.
-        return call if name == "changed" else partial(self.fuse.call, call)
+        return call if name in ("changed", "me") else partial(self.fuse.call, call)

@@ -484,7 +484,7 @@ async def _turn(journal: Journal, name: str, text: str = "said") -> Claim:
 
 @pytest.mark.parametrize(
     ("sql", "values", "index"),
-    [(f"{FREE} {IN_ORDER}", (0.0,), "waiting"), (DUE, ("test", 0.0), "outgoing")],
+    [(f"{FREE} {IN_ORDER}", (0.0,), "waiting"), (f"{DUE} ORDER BY number", ("test", 0.0), "outgoing")],
     ids=["what is unfinished", "what is to be sent"],
 )
 async def test_what_a_start_looks_for_has_an_index_that_holds_nothing_else(

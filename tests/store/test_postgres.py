@@ -271,17 +271,21 @@ async def test_a_gateway_has_its_conversations_there_and_goes_on_with_them_elsew
         (folder / "hookgate.toml").write_text(WEB.format(address))
         (folder / "script.json").write_text('{"steps": [{"text": "Hello."}]}')
     with trio.fail_after(2 * DEADLINE_S):
-        async with serving(tmp_path / "here") as (process, page):
+        async with serving(tmp_path / "here") as (process, page), serving(tmp_path / "there") as (other, second):
             await page.post("/api/chats/c1/messages", json=says("hi"))
-            seen = await until(page, "/api/chats/c1", lambda it: len(it["messages"]) == 2)
-            assert [it["text"] for it in seen["messages"]] == ["hi", "Hello."]
-            second = await run(tmp_path / "there", "serve")
-            assert (second.returncode, b"in use by another hookgate" in second.stderr) == (1, True)
+            for it in (page, second):
+                seen = await until(it, "/api/chats/c1", lambda it: len(it["messages"]) == 2)
+                assert [it["text"] for it in seen["messages"]] == ["hi", "Hello."]
             process.kill()
+            await second.post("/api/chats/c1/messages", json=says("and there"))
+            await until(second, "/api/chats/c1", lambda it: len(it["messages"]) == 4)
+            refused = await run(tmp_path / "here", "people", "add", "eve", "web:eve")
+            assert (refused.returncode, b"in use by another hookgate" in refused.stderr) == (1, True)
+            other.terminate()
         here = tmp_path / "here"
         for command, says_ in (
-            (("sessions", "list"), b"2 messages"),
-            (("store", "check"), b"is whole: 1 conversation, 1 message (0 unfinished)"),
+            (("sessions", "list"), b"4 messages"),
+            (("store", "check"), b"is whole: 1 conversation, 2 messages (0 unfinished)"),
             (("where", "M1"), b"is delivered: hi"),
             (("audit", "verify"), b"intact"),
             (("people", "add", "bob", "web:bob"), b"bob: web:bob"),

@@ -81,13 +81,8 @@ class Invoking:
         command = invocation.command
         arrival = replace(arrival, kind=command.kind, effect=command.effect)
         accepted = invocation.accepted = await self._intake.accept(arrival)
-        if accepted.known or not self._begin(accepted):
-            return accepted
-        if command.beside:
-            self.running.begin(invocation)
-            self._leading.beside(partial(self._beside, invocation, accepted))
-        else:
-            await self._run(invocation, accepted)
+        if not (accepted.known or accepted.elsewhere) and self._begin(accepted):
+            await self._act(invocation, accepted)
         return accepted
 
     async def take_up(self, left: Unfinished, *, repeats: bool) -> None:
@@ -97,7 +92,7 @@ class Invoking:
             return
         if invocation is not None:
             invocation.accepted = left.accepted
-            await self._run(invocation, left.accepted)
+            await self._act(invocation, left.accepted)
             return
         told = Outbound(left.inbound.chat, f"{CUT_OFF} {left.inbound.text}", kind="notice")
         try:
@@ -110,6 +105,13 @@ class Invoking:
         begins = accepted.id not in self._at_work
         self._at_work.add(accepted.id)
         return begins
+
+    async def _act(self, invocation: Invocation, accepted: Accepted) -> None:
+        if invocation.command.beside:
+            self.running.begin(invocation)
+            self._leading.beside(partial(self._beside, invocation, accepted))
+        else:
+            await self._run(invocation, accepted)
 
     async def _run(self, invocation: Invocation, accepted: Accepted) -> None:
         try:

@@ -59,6 +59,10 @@ class Delivery:
             async for queue in self._inbox:
                 nursery.start_soon(self._work_off, queue)
 
+    def look_soon(self) -> None:
+        """There may be something to bring that nobody has told of."""
+        self._changed.set()
+
     def wake(self, chat: Chat) -> None:
         """Something for this chat has been stored."""
         if (queue := self._queue(chat)) is not None:
@@ -134,7 +138,7 @@ class Delivery:
     async def _listen(self) -> None:
         while True:
             await self._posting.changed()
-            self._changed.set()
+            self.look_soon()
 
     async def _work_off(self, queue: ChatQueue) -> None:
         try:

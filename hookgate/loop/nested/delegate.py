@@ -18,7 +18,7 @@ from hookgate.loop.nested.limits import Limits
 from hookgate.loop.nested.transcript import TaskTranscript
 from hookgate.loop.nested.within import Within, conversation_of
 from hookgate.loop.sessions.carried import Carried
-from hookgate.loop.sessions.claims import BY, LEASE_S
+from hookgate.loop.sessions.claims import LEASE_S
 from hookgate.loop.slots import Slot
 from hookgate.loop.turn import run_turn
 from hookgate.loop.turn_state import Turn
@@ -131,7 +131,7 @@ async def _done(served: Served, agent: Agent, task: str, slot: Slot) -> ToolResu
     conversation = conversation_of(batch.claim, served.call_id, agent.name)
     message = batch.within.claim if batch.within is not None else batch.claim
     transcript = TaskTranscript(batch.journal, conversation, message)
-    claim = await work.claim(BY, LEASE_S, conversation)
+    claim = await work.claim(work.me, LEASE_S, conversation)
     if claim is None:
         raise ToolError("transient", DELEGATE, "somebody else works on it")
     try:

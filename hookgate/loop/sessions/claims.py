@@ -19,14 +19,13 @@ if TYPE_CHECKING:
     from hookgate.protocol.journal.interfaces import Intake, Work
     from hookgate.protocol.journal.values import Claim, Conversation
 
-BY = "gateway"
 LEASE_S = 60.0
 
 
 @asynccontextmanager
 async def open_claim(work: Work, conversation: Conversation) -> AsyncGenerator[Claim]:
     """For work that no message has asked for. Raises Fenced where somebody has it."""
-    claim = await work.claim(BY, LEASE_S, conversation)
+    claim = await work.claim(work.me, LEASE_S, conversation)
     if claim is None:
         raise Fenced(conversation.id)
     try:
@@ -62,7 +61,7 @@ async def taken_up(
     conversation. None: the message has ended, or somebody else has it."""
     loaded = known.conversation == conversation and known.loaded
     transcript = known if loaded else Transcript(work, conversation)
-    claim = await work.claim(BY, LEASE_S, conversation, message, transcript.fence)
+    claim = await work.claim(work.me, LEASE_S, conversation, message, transcript.fence)
     if claim is None:
         return None
     await transcript.take(claim)

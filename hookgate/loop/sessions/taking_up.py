@@ -21,7 +21,8 @@ log = structlog.get_logger("hookgate.loop")
 KINDS: tuple[ArrivalKind, ...] = ("decision", "command", "message")
 FIRST_S, LONGEST_S = 1.0, 60.0
 
-Take = Callable[[Unfinished, ArrivalKind], Awaitable[None]]
+Take = Callable[[Unfinished, ArrivalKind, bool], Awaitable[None]]
+"""True: it has only just come, to another gateway; it is not left by anybody."""
 
 
 class TakingUp:
@@ -41,6 +42,15 @@ class TakingUp:
             log.warning("store_fails_still", why=str(error), tries=0)
             self.look_soon()
         self.begun.set()
+
+    async def look_now(self, session: str = "") -> None:
+        """There may be more than was told: of this session, which has only just come to another gateway; else of what
+        those that are gone have left."""
+        try:
+            await self._look(session)
+        except StoreFailed as error:
+            log.warning("store_fails_still", why=str(error), tries=0)
+            self.look_soon()
 
     def look_soon(self) -> None:
         """There is a message that nobody works on: the store has failed who did, or it was a dead letter."""
@@ -65,14 +75,14 @@ class TakingUp:
                 log.warning("store_fails_still", why=str(error), tries=tries)
                 self.look_soon()
 
-    async def _look(self) -> None:
+    async def _look(self, session: str = "") -> None:
         """Raises StoreFailed where the store has not taken something; what fails for another reason is for the next
         start."""
         refused: StoreFailed | None = None
         for kind in KINDS:
-            for left in await self._intake.unfinished(kind):
+            for left in await self._intake.unfinished(kind, session):
                 try:
-                    await self._take(left, kind)
+                    await self._take(left, kind, bool(session))
                 except StoreFailed as error:
                     refused = error
                 except Exception:

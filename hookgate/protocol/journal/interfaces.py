@@ -12,6 +12,7 @@ if TYPE_CHECKING:
     from hookgate.protocol.chat import Chat, Outbound
     from hookgate.protocol.hook.answers import Answer
     from hookgate.protocol.journal.audit import CallAudit
+    from hookgate.protocol.journal.cluster import Cluster
     from hookgate.protocol.journal.decisions import Standing, StoredGrant, StoredRequest, Vote
     from hookgate.protocol.journal.keys import KnownKeys
     from hookgate.protocol.journal.people import KnownPeople
@@ -61,9 +62,10 @@ class Intake(Protocol):
         """The one that is going on there."""
         ...
 
-    async def unfinished(self, kind: ArrivalKind = "message") -> tuple[Unfinished, ...]:
+    async def unfinished(self, kind: ArrivalKind = "message", session: str = "") -> tuple[Unfinished, ...]:
         """Messages that nobody works on and no turn has taken in: what a crash left first, then as they came. Of
-        commands and decisions, those that have no end."""
+        commands and decisions, those that have no end. In one session or all; of those that other gateways have,
+        none."""
         ...
 
     async def offset(self, channel: str, account: str) -> str:
@@ -73,6 +75,11 @@ class Intake(Protocol):
 
 class Work(Protocol):
     """For sessions."""
+
+    @property
+    def me(self) -> str:
+        """The gateway that claims."""
+        ...
 
     async def claim(
         self,
@@ -280,3 +287,8 @@ class Journal(Protocol):
 
     @property
     def keys(self) -> KnownKeys: ...
+
+    @property
+    def cluster(self) -> Cluster:
+        """The gateways that share it."""
+        ...

@@ -80,12 +80,14 @@ class Arrival:
 
 @dataclass(frozen=True, slots=True)
 class Accepted:
-    """`known`: it had been accepted before. `meant`: the messages that a stop or a new conversation ends."""
+    """`known`: it had been accepted before. `meant`: the messages that a stop or a new conversation ends.
+    `elsewhere`: another gateway has the conversation, and has been told."""
 
     id: str
     conversation: Conversation
     known: bool = False
     meant: tuple[str, ...] = ()
+    elsewhere: bool = False
 
 
 @dataclass(frozen=True, slots=True)

@@ -19,7 +19,7 @@ IN_ORDER = "ORDER BY m.begun DESC, m.number LIMIT 1"
 
 
 def claim_next(tables: Tables, by: str, lease_s: float) -> Claim | None:
-    while row := tables.free(f"{FREE} {IN_ORDER}", tables.clock()):
+    while row := tables.free(f"{FREE} {tables.mine('c.session')} {IN_ORDER}", tables.clock()):
         claim = _take(tables, row[0], row[1], (by, lease_s))
         if claim is not None:
             return claim
@@ -27,11 +27,13 @@ def claim_next(tables: Tables, by: str, lease_s: float) -> Claim | None:
 
 
 def claim_message(tables: Tables, message: str, by: str, lease_s: float) -> Claim | None:
-    row = tables.held(f"{FREE} AND m.number = ?", tables.clock(), number_of(message))
+    row = tables.held(f"{FREE} {tables.mine('c.session')} AND m.number = ?", tables.clock(), number_of(message))
     return None if row is None else _take(tables, row[0], row[1], (by, lease_s))
 
 
 def claim_conversation(tables: Tables, conversation: Conversation, by: str, lease_s: float) -> Claim | None:
+    if tables.own(conversation.session) != tables.me:
+        return None
     number = tables.kept(conversation)
     tables.lock(number)
     if running(tables, number) is not None:
@@ -110,6 +112,7 @@ def _begin(tables: Tables, conversation: int, message: int, holder: tuple[str, f
     return rows[0][0], until
 
 
-def end_claims(tables: Tables) -> None:
-    """Of a gateway that is gone: none is in force any more."""
-    tables.run("UPDATE conversations SET fence = fence + 1, claimed_until = 0 WHERE claimed_by IS NOT NULL")
+def end_claims(tables: Tables, by: str = "") -> None:
+    """Of a gateway that is gone, or of all: none is in force any more."""
+    ended = "UPDATE conversations SET fence = fence + 1, claimed_until = 0 WHERE claimed_by IS NOT NULL"
+    tables.run(f"{ended} AND (? = '' OR claimed_by = ?)", by, by)

@@ -26,13 +26,14 @@ WAITING = """
     SELECT m.number, m.format, m.inbound, c.session, c.agent, c.generation
     FROM messages m JOIN conversations c ON c.number = m.conversation
     WHERE m.outcome IS NULL AND m.kind = 'message' AND m.joined_at = 0
-    AND (c.claimed_by IS NULL OR c.claimed_until <= ?) ORDER BY m.begun DESC, m.number
+    AND (c.claimed_by IS NULL OR c.claimed_until <= ?)
 """
+IN_TURN = "ORDER BY m.begun DESC, m.number"
 
 UNSETTLED = """
     SELECT m.number, m.format, m.inbound, c.session, c.agent, c.generation
     FROM messages m JOIN conversations c ON c.number = m.conversation
-    WHERE m.outcome IS NULL AND m.kind <> 'message' AND m.kind = ? ORDER BY m.number
+    WHERE m.outcome IS NULL AND m.kind <> 'message' AND m.kind = ?
 """
 
 KEEP_OFFSET = """
@@ -89,9 +90,14 @@ class Intake:
     async def conversation(self, session: str, agent: str) -> Conversation:
         return await self._engine.read(lambda tables: tables.current(session, agent))
 
-    async def unfinished(self, kind: ArrivalKind = "message") -> tuple[Unfinished, ...]:
+    async def unfinished(self, kind: ArrivalKind = "message", session: str = "") -> tuple[Unfinished, ...]:
         def unfinished(tables: Tables) -> tuple[Unfinished, ...]:
-            rows = tables.all(WAITING, tables.clock()) if kind == "message" else tables.all(UNSETTLED, kind)
+            only, values = ("AND c.session = ?", (session,)) if session else ("", ())
+            mine = f"{tables.mine('c.session')} {only}"
+            if kind == "message":
+                rows = tables.all(f"{WAITING} {mine} {IN_TURN}", tables.clock(), *values)
+            else:
+                rows = tables.all(f"{UNSETTLED} {mine} ORDER BY m.number", kind, *values)
             return tuple(
                 Unfinished(Accepted(id_of(number), Conversation(*its), known=True), decoded(Inbound, format_, text))
                 for number, format_, text, *its in rows
@@ -108,6 +114,8 @@ class Intake:
 def _accept(tables: Tables, arrival: Arrival, key: bytes | None, inbound: bytes) -> Accepted:
     chat = arrival.inbound.chat
     tables.hold(chat.session_key, alone=arrival.effect != "none")
+    # Whoever has an account upstream does not wait here: any gateway will do.
+    elsewhere = tables.own(chat.session_key, here=not arrival.account) != tables.me
     if arrival.offset:
         tables.run(KEEP_OFFSET, chat.channel, arrival.account, arrival.offset)
     row = (key, arrival.kind, tables.clock(), FORMAT, inbound)
@@ -122,10 +130,12 @@ def _accept(tables: Tables, arrival: Arrival, key: bytes | None, inbound: bytes)
         number = tables.add(NEW_MESSAGE, at, *row)
     conversation = Conversation(chat.session_key, arrival.agent, generation)
     if arrival.effect == "none":
-        return Accepted(id_of(number), conversation)
+        tables.stir(chat.session_key)
+        return Accepted(id_of(number), conversation, elsewhere=elsewhere)
     meant = _take_effect(tables, arrival, (number, at), conversation)
     conversation = tables.current(chat.session_key, arrival.agent)
-    return Accepted(id_of(number), conversation, meant=tuple(map(id_of, meant)))
+    tables.stir(chat.session_key)
+    return Accepted(id_of(number), conversation, meant=tuple(map(id_of, meant)), elsewhere=elsewhere)
 
 
 def _take_effect(tables: Tables, arrival: Arrival, place: tuple[int, int], conversation: Conversation) -> list[int]:

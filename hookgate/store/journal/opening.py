@@ -14,6 +14,8 @@ import trio
 
 from hookgate.protocol.catalog import StoreFailed
 from hookgate.protocol.dataclasses import dataclass
+from hookgate.protocol.journal.cluster import Cluster
+from hookgate.store.alone import Alone
 from hookgate.store.files import named
 from hookgate.store.journal.audit.anchors import anchor
 from hookgate.store.journal.chats import Chats
@@ -48,10 +50,13 @@ class StoredJournal:
 
     outlives = True
 
-    def __init__(self, path: Path, engine: Engine, place: JournalPlace | None = None) -> None:
+    def __init__(
+        self, path: Path, engine: Engine, place: JournalPlace | None = None, cluster: Cluster | None = None
+    ) -> None:
         self.path, self.place, self.engine = path, place or path, engine
+        self.cluster = cluster or Alone()
         self.intake = Intake(engine)
-        self.work = Work(engine)
+        self.work = Work(engine, self.cluster.me)
         self.decisions = Decisions(engine)
         self.posting = Posting(engine)
         self.holds = Holds(engine)

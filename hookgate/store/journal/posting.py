@@ -22,9 +22,10 @@ LEAVING = """
 DUE = f"""
     {LEAVING}
     WHERE number IN (SELECT min(number) FROM outbox WHERE state IS NULL AND channel = ? GROUP BY chat)
-    AND again_at <= ? ORDER BY number
+    AND again_at <= ?
 """  # noqa: S608 - constants
-NEXT = f"{LEAVING} WHERE state IS NULL AND channel = ? AND chat = ? ORDER BY number LIMIT 1"
+IN_ORDER = "ORDER BY number"
+NEXT = f"{LEAVING} WHERE state IS NULL AND channel = ? AND chat = ?"
 
 
 def post_in_chats(tables: Tables, agent: str, outbox: Sequence[Outbound]) -> None:
@@ -34,6 +35,7 @@ def post_in_chats(tables: Tables, agent: str, outbox: Sequence[Outbound]) -> Non
     [agent] = tables.one(sql, number_of(message)) or (agent,)
     for it in outbox:
         tables.post(tables.kept(tables.current(it.chat.session_key, agent)), [it])
+        tables.stir(it.chat.session_key, it.chat)
 
 
 class Posting:
@@ -57,17 +59,16 @@ class Posting:
         await self._engine.write(lambda tables: tables.run(sql, receipt, row))
 
     async def outgoing(self, channel: str) -> tuple[Row, ...]:
-        return await self._engine.read(lambda tables: _rows(tables, DUE, channel, tables.clock()))
+        return await self._engine.read(lambda tables: _rows(tables, (DUE, IN_ORDER), channel, tables.clock()))
 
     async def next_row(self, chat: Chat) -> Row | None:
-        found = await self._engine.read(lambda tables: _rows(tables, NEXT, chat.channel, chat.session_key))
-        return found[0] if found else None
+        return await self._engine.read(lambda tables: _next(tables, chat.channel, chat.session_key))
 
     async def sent(self, row: str, receipt: str) -> Row | None:
         def sent(tables: Tables) -> Row | None:
             _end(tables, row, "delivered", receipt)
             found = tables.all("SELECT channel, chat FROM outbox WHERE id = ?", row)
-            return next((it for place in found for it in _rows(tables, NEXT, *place)), None)
+            return next((it for place in found if (it := _next(tables, *place))), None)
 
         return await self._engine.write(sent)
 
@@ -82,7 +83,14 @@ class Posting:
         await self._engine.changed()
 
 
-def _rows(tables: Tables, sql: str, *values: object) -> tuple[Row, ...]:
+def _next(tables: Tables, channel: str, chat: str) -> Row | None:
+    return next(iter(_rows(tables, (NEXT, f"{IN_ORDER} LIMIT 1"), channel, chat)), None)
+
+
+def _rows(tables: Tables, statement: tuple[str, str], *values: object) -> tuple[Row, ...]:
+    """`statement`: its conditions, and its order. Another gateway brings what is not this one's."""
+    conditions, order = statement
+    sql = f"{conditions} {tables.mine('outbox.chat')} {order}"
     return tuple(
         Row(id_, replace(decoded(Outbound, format_, body), in_reply_to=answers), id_of(message), tries, preview)
         for id_, format_, body, message, tries, preview, answers in tables.all(sql, *values)

@@ -8,8 +8,9 @@ from pathlib import Path
 from sqlite3 import Connection
 from typing import Any
 
-from hookgate.protocol.chat import Outbound
+from hookgate.protocol.chat import Chat, Outbound
 from hookgate.protocol.journal.values import Claim, Conversation, Draft, Entry, Fenced, Outcome
+from hookgate.store.alone import ME
 from hookgate.store.attempts import ENDS, UNSAID
 from hookgate.store.journal.encoding import decoded, encoded
 from hookgate.store.journal.schema import FORMAT
@@ -34,9 +35,11 @@ MOST_DIGITS = 18
 
 class Tables:
     """`clock`: seconds of the wall clock. A file has one writer; where there are several, a step holds what it is
-    about to change until it ends. `place`: where the tables lie, where that is no file."""
+    about to change until it ends. `place`: where the tables lie, where that is no file; `me`: who
+    asks."""
 
     place = ""
+    me = ME
 
     def __init__(self, connection: Connection, clock: Callable[[], float]) -> None:
         self.connection = connection
@@ -135,6 +138,22 @@ class Tables:
     def go_on_counting(self, table: str) -> None:
         """The next number is above all that are there, however they came."""
 
+    # --- one gateway among several ---
+
+    def own(self, session: str, *, here: bool = True) -> str:
+        """The gateway where this conversation is from now on: where it is already, unless it rests. `here`: this
+        one is as good as any other, since whoever asks waits here."""
+        return self.me
+
+    def mine(self, session: str) -> str:
+        """What is added to the conditions of a statement, so that it finds what this gateway has alone. `session`:
+        the column."""
+        return ""
+
+    def stir(self, session: str, chat: Chat | None = None) -> None:
+        """Whoever has that conversation hears, once this is stored, that there is something to do; of a chat: to
+        bring there."""
+
     # --- writing ---
 
     def write(self, conversation: int, drafts: Iterable[tuple[Draft, bytes]]) -> tuple[Entry, ...]:
@@ -189,7 +208,9 @@ class Tables:
     def edit_cards(self, request: str) -> None:
         """Something has become of it: whoever has been shown it sees that, once what is on its way is there."""
         for id_, conversation, format_, body in self.all(CARDS, request):
-            self.new_row(conversation, decoded(Outbound, format_, body), 0, edits=id_)
+            card = decoded(Outbound, format_, body)
+            self.new_row(conversation, card, 0, edits=id_)
+            self.stir(card.chat.session_key, card.chat)
 
     def conversation(self, number: int) -> Conversation:
         row = self.one("SELECT session, agent, generation FROM conversations WHERE number = ?", number)

@@ -26,6 +26,7 @@ from hookgate.protocol.journal.values import (
     Stored,
 )
 from hookgate.protocol.values import Message, ToolResult
+from hookgate.store.alone import ME
 from hookgate.store.journal import claims
 from hookgate.store.journal.audit.calls import note_calls, note_intent
 from hookgate.store.journal.decisions import find_request
@@ -40,7 +41,8 @@ _REPLY = re.compile(r"\d{1,15}")
 
 
 class Work:
-    def __init__(self, engine: Engine) -> None:
+    def __init__(self, engine: Engine, me: str = ME) -> None:
+        self.me = me
         self._engine = engine
 
     # --- whose it is ---

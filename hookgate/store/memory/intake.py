@@ -36,11 +36,15 @@ class Intake:
     async def conversation(self, session: str, agent: str) -> Conversation:
         return self._tables.current(session, agent)
 
-    async def unfinished(self, kind: ArrivalKind = "message") -> tuple[Unfinished, ...]:
+    async def unfinished(self, kind: ArrivalKind = "message", session: str = "") -> tuple[Unfinished, ...]:
         tables, rows = self._tables, [it for it in self._tables.unfinished.values() if it.kind == kind]
         if kind == "message":
             rows = [it for it in tables.waiting() if not tables.claimed(tables.thread(it.conversation))]
-        return tuple(Unfinished(Accepted(it.id, it.conversation, known=True), it.inbound) for it in rows)
+        return tuple(
+            Unfinished(Accepted(it.id, it.conversation, known=True), it.inbound)
+            for it in rows
+            if session in ("", it.conversation.session)
+        )
 
     async def settle(self, message: str, outcome: Outcome, outbox: Sequence[Outbound] = (), why: str = "") -> None:
         row = self._tables.unfinished.get(message)

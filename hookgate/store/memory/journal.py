@@ -6,6 +6,7 @@ from collections.abc import Callable
 from time import time
 
 from hookgate.protocol.dataclasses import replace
+from hookgate.store.alone import Alone
 from hookgate.store.memory.books import Books, Holds
 from hookgate.store.memory.chats import Chats
 from hookgate.store.memory.decisions import Decisions
@@ -24,6 +25,7 @@ class MemoryJournal:
 
     def __init__(self, clock: Callable[[], float] = time) -> None:
         self._tables = Tables(clock)
+        self.cluster = Alone()
         self.intake = Intake(self._tables)
         self.work = Work(self._tables)
         self.decisions = Decisions(self._tables)

@@ -24,11 +24,14 @@ from hookgate.protocol.journal.values import (
     Stored,
 )
 from hookgate.protocol.values import Message, ToolResult
+from hookgate.store.alone import ME
 from hookgate.store.attempts import GIVEN_UP, MAX_ATTEMPTS
 from hookgate.store.memory.tables import MessageRow, Tables, Thread
 
 
 class Work:
+    me = ME
+
     def __init__(self, tables: Tables) -> None:
         self._tables = tables
 

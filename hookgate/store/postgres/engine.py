@@ -15,6 +15,7 @@ from psycopg import errors
 from hookgate.store.journal.tables import Tables
 from hookgate.store.postgres.faults import AGAIN, faults_named, passes
 from hookgate.store.postgres.pool import Pool
+from hookgate.store.postgres.roll import Roll
 from hookgate.store.postgres.tables import SharedTables
 from hookgate.store.postgres.waiting import Waiting, in_greenlet
 
@@ -30,19 +31,23 @@ READ = "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY; SELECT extract(epoch FR
 
 
 class LostWhileCommitting(Exception):
-    """The database knows whether it is stored: `xid` names the transaction there. `result`: what the step came to."""
+    """The database knows whether it is stored: `xid` names the transaction there. `result`: what the step came to;
+    `tables`: what it was made with."""
 
-    def __init__(self, xid: str, result: object) -> None:
+    def __init__(self, xid: str, result: object, tables: SharedTables) -> None:
         super().__init__(xid)
-        self.xid, self.result = xid, result
+        self.xid, self.result, self.tables = xid, result, tables
 
 
 class SharedEngine:
-    """`place` names the database for people. `wall`: None takes the database's clock, which all gateways share."""
+    """`place` names the database for people. `wall`: None takes the database's clock, which all gateways share.
+    `roll`: those gateways; None: this one has the journal alone."""
 
-    def __init__(self, pool: Pool, place: str, wall: Callable[[], float] | None = None) -> None:
-        self._pool, self._place, self._wall = pool, place, wall
-        self._changed, self._news = trio.Event(), trio.Event()
+    def __init__(
+        self, pool: Pool, place: str, wall: Callable[[], float] | None = None, roll: Roll | None = None
+    ) -> None:
+        self._pool, self._place, self._wall, self._roll = pool, place, wall, roll
+        self._changed = trio.Event()
 
     async def write(self, act: Callable[[Tables], T], *, barrier: bool = False) -> T:
         """Once it has begun it is waited for, and cancelled by nobody."""
@@ -59,20 +64,13 @@ class SharedEngine:
     async def changed(self) -> None:
         await self._changed.wait()
 
-    async def news(self) -> None:
-        """Until something has been written here, of which others have not been told."""
-        await self._news.wait()
-        self._news = trio.Event()
-
-    def _tell(self) -> None:
-        """Everybody, of what has been written here."""
-        self.notify()
-        self._news.set()
-
-    def notify(self) -> None:
-        """Something may have been written, here or elsewhere."""
-        self._changed.set()
-        self._changed = trio.Event()
+    def _stored(self, tables: SharedTables) -> None:
+        if tables.changed:
+            self._changed.set()
+            self._changed = trio.Event()
+        for to, note in tables.notes:
+            assert self._roll is not None  # noqa: S101 - nobody else makes notes
+            self._roll.tell(note, to)
 
     async def _until_done(self, step: Callable[[Waiting], T]) -> T:
         deadline, tries, lost = trio.current_time() + AWAY_S, 0, None
@@ -80,7 +78,7 @@ class SharedEngine:
             try:
                 async with self._pool.connection() as connection:
                     if lost is not None and await in_greenlet(partial(_is_stored, connection, lost.xid)):
-                        self._tell()
+                        self._stored(lost.tables)
                         return cast("T", lost.result)
                     lost = None
                     return await in_greenlet(partial(step, connection))
@@ -98,7 +96,7 @@ class SharedEngine:
 
     def _written(self, act: Callable[[Tables], T], connection: Waiting) -> T:
         now, xid = _begun(connection, WRITE)
-        tables = SharedTables(connection, self._wall() if self._wall else now, self._place)
+        tables = SharedTables(connection, self._wall() if self._wall else now, self._place, self._roll)
         try:
             result = act(tables)
             tables.close()
@@ -109,16 +107,15 @@ class SharedEngine:
             connection.execute("COMMIT")
         except (psycopg.OperationalError, psycopg.InterfaceError) as error:
             if connection.closed:
-                raise LostWhileCommitting(xid, result) from error
+                raise LostWhileCommitting(xid, result, tables) from error
             raise
-        if tables.changed:
-            self._tell()
+        self._stored(tables)
         return result
 
     def _read(self, act: Callable[[Tables], T], connection: Waiting) -> T:
         now, _ = _begun(connection, READ)
         try:
-            return act(SharedTables(connection, self._wall() if self._wall else now, self._place))
+            return act(SharedTables(connection, self._wall() if self._wall else now, self._place, self._roll))
         finally:
             _roll_back(connection)
 

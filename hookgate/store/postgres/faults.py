@@ -10,8 +10,13 @@ from psycopg import errors
 
 from hookgate.protocol.catalog import StoreBusy, StoreCorrupt, StoreFailed, StoreFull, StoreReadOnly
 
-AGAIN = (errors.SerializationFailure, errors.DeadlockDetected, errors.UniqueViolation)
-"""Another step came first: made again, this one finds what that has stored."""
+AGAIN = (
+    errors.SerializationFailure,
+    errors.DeadlockDetected,
+    errors.UniqueViolation,
+    errors.ForeignKeyViolation,
+)
+"""Another step came first, or a gateway went: made again, this one finds what has become of it."""
 
 _PASSING = frozenset(("57P01", "57P02", "57P03", "53300", "55P03"))
 """The server stops, crashes or starts; it has no connection left; somebody holds what is needed."""

@@ -17,6 +17,28 @@ MADE = (
     "CREATE TABLE hookgate.version (application BIGINT NOT NULL, number BIGINT NOT NULL)",
     *FUNCTIONS,
 )
+SHARED = (
+    """
+    CREATE TABLE IF NOT EXISTS gateways (
+        id TEXT COLLATE "C" PRIMARY KEY, name TEXT NOT NULL, version TEXT NOT NULL, since DOUBLE PRECISION NOT NULL,
+        beat BIGINT NOT NULL DEFAULT 0, draining BOOLEAN NOT NULL DEFAULT false
+    )
+    """,
+    # Who has a session works on what is said there and brings what it is sent.
+    """
+    CREATE TABLE IF NOT EXISTS owners (
+        session TEXT COLLATE "C" PRIMARY KEY, gateway TEXT COLLATE "C" NOT NULL REFERENCES gateways ON DELETE CASCADE
+    )
+    """,
+    "CREATE INDEX IF NOT EXISTS owners_of ON owners (gateway)",
+    # What is too long for a notification; nobody misses it after a crash.
+    """
+    CREATE UNLOGGED TABLE IF NOT EXISTS notes (
+        number BIGINT GENERATED ALWAYS AS IDENTITY PRIMARY KEY, at DOUBLE PRECISION NOT NULL, body BYTEA NOT NULL
+    )
+    """,
+)
+"""Of gateways that live: no part of the journal, and not carried over with it."""
 SETTINGS = (
     f"SET search_path = {SCHEMA}",
     "SET application_name = 'hookgate'",
@@ -41,6 +63,8 @@ def bring_up_to_date(connection: Connection[Any]) -> None:
         for statements in JOURNAL.migrations[version:]:
             for statement in statements:
                 connection.execute(table(statement).encode())
+        for statement in SHARED:
+            connection.execute(statement.encode())
         connection.execute("UPDATE version SET number = %s", [len(JOURNAL.migrations)])
         connection.execute("COMMIT")
     except BaseException:

@@ -3,24 +3,40 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from hookgate.protocol.chat import Chat
+from hookgate.protocol.journal.cluster import ROWS, WORK, Note
+from hookgate.store.alone import ME
 from hookgate.store.journal.tables import Row, Tables
 from hookgate.store.postgres.dialect import bound
+from hookgate.store.postgres.roll import Roll
 
 if TYPE_CHECKING:
     from psycopg import Connection, Cursor
 
 CHAIN = 0x686F6F6B
 """The lock of what all steps that write wait for each other with."""
+AT_WORK = """
+    SELECT 1 FROM messages m JOIN conversations c ON c.number = m.conversation
+    WHERE c.session = ? AND m.outcome IS NULL
+    UNION ALL SELECT 1 FROM outbox WHERE state IS NULL AND chat = ? LIMIT 1
+"""
+"""A conversation that does not rest."""
 
 
 class SharedTables(Tables):
-    """`now`: seconds of the wall clock, the same for the whole step."""
+    """`now`: seconds of the wall clock, the same for the whole step. `roll`: the gateways that live; None: there is
+    none, since somebody has the journal alone."""
 
-    def __init__(self, connection: Connection[Any], now: float, place: str) -> None:
-        self._connection = connection
+    def __init__(self, connection: Connection[Any], now: float, place: str, roll: Roll | None = None) -> None:
+        self._connection, self._roll = connection, roll
+        self._owners: dict[str, str] = {}
+        self.me = ME if roll is None else roll.me
+        self.notes: list[tuple[str, Note]] = []
+        """What others are to be told once this step is stored, and whom."""
         self._ends: list[Callable[[], None]] = []
         self.clock = lambda: now
         self.place = place
@@ -81,6 +97,39 @@ class SharedTables(Tables):
     def go_on_counting(self, table: str) -> None:
         newest = f"(SELECT coalesce(max(number), 0) + 1 FROM {table})"  # noqa: S608 - of the schema
         self.one(f"SELECT setval(pg_get_serial_sequence('{table}', 'number'), {newest}, false)")
+
+    # --- one gateway among several ---
+
+    def own(self, session: str, *, here: bool = True) -> str:
+        if self._roll is None:
+            return self.me
+        wanted = self.me if here else self._roll.place_of(session)
+        owner = self._owner(session)
+        if not owner:
+            self.run("INSERT INTO owners (session, gateway) VALUES (?, ?) ON CONFLICT DO NOTHING", session, wanted)
+            owner = self._owner(session)
+        elif owner != wanted and not self.one(AT_WORK, session, session):
+            moved = "UPDATE owners SET gateway = ? WHERE session = ? AND gateway = ?"
+            owner = wanted if self.run(moved, wanted, session, owner) else self._owner(session)
+        self._owners[session] = owner
+        return owner
+
+    def mine(self, session: str) -> str:
+        if self._roll is None:
+            return ""
+        return f"AND EXISTS (SELECT 1 FROM owners o WHERE o.session = {session} AND o.gateway = '{self.me}')"  # noqa: S608 - ours
+
+    def stir(self, session: str, chat: Chat | None = None) -> None:
+        if self._roll is None:
+            return
+        owner = self._owners.get(session) or self.own(session)
+        if owner != self.me:
+            note = Note(WORK, session) if chat is None else Note(ROWS, session, asdict(chat))
+            self.notes.append((owner, note))
+
+    def _owner(self, session: str) -> str:
+        [owner] = self.one("SELECT gateway FROM owners WHERE session = ?", session) or ("",)
+        return owner
 
     def close(self) -> None:
         """What was left for the end of the step: nothing that anybody waits for comes after it."""

@@ -1,0 +1,246 @@
+"""Gateways on one database: how one comes and goes, who is gone, what they tell each other.
+
+A gateway lives while its beat goes on. That is judged by each with its own clock, so that no clock that jumps ends
+anybody; what one that was gone still writes is refused by the fences of its claims.
+"""
+
+from __future__ import annotations
+
+import os
+import socket
+from collections.abc import Callable, Iterator, Mapping
+from functools import partial
+
+import psycopg
+import structlog
+import trio
+from psycopg.generators import notifies
+
+from hookgate import __version__
+from hookgate.protocol.catalog import StoreFailed
+from hookgate.protocol.codec import decode, encode
+from hookgate.protocol.journal.cluster import CHANGED, Member, Note
+from hookgate.protocol.values import Json
+from hookgate.store.journal.claims import end_claims
+from hookgate.store.journal.tables import Row, Tables
+from hookgate.store.postgres.engine import SharedEngine
+from hookgate.store.postgres.faults import said
+from hookgate.store.postgres.pool import Pool
+from hookgate.store.postgres.roll import Roll
+from hookgate.store.postgres.waiting import Waiting, driven, execute, in_greenlet
+
+log = structlog.get_logger("hookgate.store")
+
+LEASE_S, BEAT_S = 10.0, 1.0
+"""How long a gateway without a beat counts as alive; how often each has one."""
+LOOK_S = 5.0
+"""How often somebody looks for what no gateway has."""
+TELLING_S = 0.005
+"""Between two notifications, so that those of many steps go together."""
+AGAIN_S = 1.0
+"""Before one that listens is opened again."""
+CHANNEL = "hookgate"
+MOST_BYTES = 7500
+"""Of one notification; PostgreSQL takes 8,000. What is longer goes by reference."""
+KEPT_S = 60.0
+"""How long what goes by reference can be fetched."""
+
+NEWCOMER = "INSERT INTO gateways (id, name, version, since) VALUES (?, ?, ?, ?) ON CONFLICT (id) DO NOTHING"
+MEMBERS = "SELECT id, name, version, since, draining, beat FROM gateways ORDER BY since, id"
+LEFT = """
+    SELECT found.session FROM (
+        SELECT c.session FROM messages m JOIN conversations c ON c.number = m.conversation
+        WHERE m.outcome IS NULL AND m.kind = 'message' AND m.joined_at = 0
+        UNION SELECT c.session FROM messages m JOIN conversations c ON c.number = m.conversation
+        WHERE m.outcome IS NULL AND m.kind <> 'message'
+        UNION SELECT chat FROM outbox WHERE state IS NULL
+    ) found (session) WHERE NOT EXISTS (SELECT 1 FROM owners o WHERE o.session = found.session)
+"""
+"""Conversations in which there is something to do and that nobody has."""
+
+
+class SharedCluster(Roll):
+    """A Cluster: this gateway among those on its database. `engine` comes with the connection."""
+
+    engine: SharedEngine
+
+    async def owner(self, session: str) -> str:
+        sql = "SELECT gateway FROM owners WHERE session = ?"
+        row = await self.engine.read(lambda tables: tables.one(sql, session))
+        return row[0] if row else ""
+
+    async def drain(self) -> None:
+        await self.engine.write(
+            lambda tables: tables.run("UPDATE gateways SET draining = true WHERE id = ?", self.me)
+        )
+
+
+class Beats:
+    """Which gateways have been without a beat for too long, as far as this one could see."""
+
+    def __init__(self) -> None:
+        self._seen: dict[str, tuple[float, float]] = {}
+        self._looked = 0.0
+
+    def silent(self, beats: Mapping[str, float], now: float) -> list[str]:
+        """`now`: seconds of a clock that never jumps. Whoever was away itself has seen nothing meanwhile."""
+        if now - self._looked > LEASE_S / 2:
+            self._seen.clear()
+        self._looked = now
+        self._seen = {id_: self._first(id_, beat, now) for id_, beat in beats.items()}
+        return [id_ for id_, (_, since) in self._seen.items() if now - since >= LEASE_S]
+
+    def _first(self, id_: str, beat: float, now: float) -> tuple[float, float]:
+        before = self._seen.get(id_)
+        return before if before is not None and before[0] == beat else (beat, now)
+
+
+# --- coming and going ---------------------------------------------------------------------------------------
+
+
+def come(me: str, tables: Tables) -> None:
+    """It is one of them from now on."""
+    tables.run(NEWCOMER, me, f"{socket.gethostname()}:{os.getpid()}", __version__, tables.clock())
+
+
+def go(id_: str, tables: Tables) -> None:
+    """What it had is anybody's."""
+    end_claims(tables, id_)
+    tables.run("DELETE FROM holds WHERE holder = ?", id_)
+    tables.run("DELETE FROM gateways WHERE id = ?", id_)
+
+
+def bury(id_: str, beat: int, tables: Tables) -> bool:
+    """False: it lives, or somebody else has."""
+    if tables.held("SELECT 1 FROM gateways WHERE id = ? AND beat = ?", id_, beat) is None:
+        return False
+    go(id_, tables)
+    return True
+
+
+async def run_beating(engine: SharedEngine, roll: Roll, started: Callable[[], None]) -> None:
+    """`started` is called once this one is seen by all others."""
+    beats, looked = Beats(), -LOOK_S
+    while True:
+        try:
+            rows = await engine.write(partial(_beat, roll.me))
+            silent = beats.silent({it[0]: it[5] for it in rows if it[0] != roll.me}, trio.current_time())
+            for id_, name, *_, beat in (it for it in rows if it[0] in silent):
+                if await engine.write(partial(bury, id_, beat)):
+                    log.warning("gateway_lost", gateway=name)
+            known = roll.members
+            roll.meet(tuple(Member(*it[:5]) for it in rows if it[0] not in silent))
+            if roll.members != known or trio.current_time() - looked >= LOOK_S:
+                looked = trio.current_time()
+                await _share_out(engine, roll)
+            started()
+        except StoreFailed as error:
+            log.warning("database_lost", reason=str(error))
+        await trio.sleep(BEAT_S)
+
+
+def _beat(me: str, tables: Tables) -> list[Row]:
+    if not tables.run("UPDATE gateways SET beat = beat + 1 WHERE id = ?", me):
+        come(me, tables)
+        log.warning("gateway_was_away", reason="others have taken over what it had; it begins anew")
+    return tables.all(MEMBERS)
+
+
+async def _share_out(engine: SharedEngine, roll: Roll) -> None:
+    """What nobody has goes where it belongs."""
+
+    def share_out(tables: Tables) -> None:
+        tables.run("DELETE FROM notes WHERE at < ?", tables.clock() - KEPT_S)
+        for (session,) in tables.all(LEFT):
+            tables.own(session, here=False)
+            tables.stir(session)
+
+    await engine.write(share_out)
+    roll.heard(Note(CHANGED))
+
+
+# --- what they tell each other ------------------------------------------------------------------------------
+
+
+async def run_telling(pool: Pool, roll: Roll) -> None:
+    """Apart from the transactions: those that tell something wait for each other. What cannot be told now is told
+    later."""
+    while True:
+        waiting = await roll.news()
+        while waiting:
+            try:
+                async with pool.connection() as connection:
+                    await in_greenlet(partial(_told, connection, roll.me, waiting))
+                waiting = []
+            except psycopg.Error as error:
+                log.warning("others_not_told", reason=said(error))
+                await trio.sleep(AGAIN_S)
+        await trio.sleep(TELLING_S)
+
+
+def _told(connection: Waiting, me: str, waiting: list[tuple[str, Note]]) -> None:
+    for text in _packed(connection, me, waiting):
+        connection.execute("SELECT pg_notify(%s, %s)", [CHANNEL, text])
+
+
+def _packed(connection: Waiting, me: str, waiting: list[tuple[str, Note]]) -> Iterator[str]:
+    """As many in one as fit."""
+    notes: list[bytes] = []
+    for to, note in waiting:
+        body = encode([me, to, note.kind, note.session, note.body])
+        if len(body) > MOST_BYTES:
+            sql = "INSERT INTO notes (at, body) VALUES (extract(epoch FROM clock_timestamp()), %s) RETURNING number"
+            row = connection.execute(sql, [body]).fetchone()
+            body = encode(row[0] if row else 0)
+        if sum(map(len, notes)) + len(notes) + len(body) > MOST_BYTES:
+            yield _list(notes)
+            notes = []
+        notes.append(body)
+    if notes:
+        yield _list(notes)
+
+
+def _list(notes: list[bytes]) -> str:
+    return f"[{b','.join(notes).decode('utf-8', 'backslashreplace')}]"
+
+
+async def run_listening(pool: Pool, roll: Roll, started: Callable[[], None]) -> None:
+    while True:
+        try:
+            await _listen(pool, roll, started)
+        except psycopg.Error as error:
+            log.warning("database_lost", reason=said(error))
+        await trio.sleep(AGAIN_S)
+
+
+async def _listen(pool: Pool, roll: Roll, started: Callable[[], None]) -> None:
+    connection = await pool.open()
+    try:
+        await execute(connection, f"LISTEN {CHANNEL}")
+        started()
+        # What was told before nobody has heard.
+        roll.heard(Note(CHANGED))
+        while True:
+            for told in await driven(notifies(connection.pgconn), connection.pgconn.socket):
+                for item in decode(told.extra):
+                    _hear(roll, await _fetched(pool, item) if isinstance(item, int) else item)
+    finally:
+        connection.close()
+
+
+async def _fetched(pool: Pool, number: int) -> Json:
+    """What went by reference; None: that was too long ago."""
+    async with pool.connection() as connection:
+        found = partial(connection.execute, "SELECT body FROM notes WHERE number = %s", [number])
+        row = await in_greenlet(lambda: found().fetchone())
+    return decode(row[0]) if row else None
+
+
+def _hear(roll: Roll, told: Json) -> None:
+    """What a newer hookgate tells in another way is not understood."""
+    match told:
+        case [str(sender), str(to), str(kind), str(session), Mapping() as body]:
+            if sender != roll.me and to in ("", roll.me):
+                roll.heard(Note(kind, session, {name: str(text) for name, text in body.items()}))
+        case _:
+            log.warning("note_not_understood")

@@ -1,0 +1,208 @@
+"""Several gateways on one database: where conversations are, what gateways tell each other, and what those leave
+that go."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncGenerator
+from contextlib import AsyncExitStack, asynccontextmanager
+from functools import partial
+from pathlib import Path
+
+import pytest
+import trio
+
+from hookgate.protocol.catalog import StoreBusy
+from hookgate.protocol.chat import Chat, Inbound, Outbound
+from hookgate.protocol.journal.cluster import ROWS, WORK, Note
+from hookgate.protocol.journal.values import Accepted, Arrival, Draft, Fenced
+from hookgate.protocol.values import Message
+from hookgate.store.journal.opening import StoredJournal
+from hookgate.store.places import Database
+from hookgate.store.postgres import cluster, open_postgres_journal
+from hookgate.store.postgres.cluster import LEASE_S, Beats, go
+from tests.postgres import Server
+
+DEADLINE_S = 60.0
+
+
+@pytest.fixture
+def database(server: Server, tmp_path: Path) -> Database:
+    return Database(server.database(), tmp_path / "journal")
+
+
+@asynccontextmanager
+async def several(database: Database, many: int = 2) -> AsyncGenerator[list[StoredJournal]]:
+    """Gateways that know of each other."""
+    with trio.fail_after(DEADLINE_S):
+        async with AsyncExitStack() as stack:
+            journals = [
+                await stack.enter_async_context(open_postgres_journal(database, shared=True)) for _ in range(many)
+            ]
+            for journal in journals:
+                while len(journal.cluster.members) < many:
+                    await trio.sleep(0.01)
+            yield journals
+
+
+async def said(journal: StoredJournal, chat: str, text: str, account: str = "") -> Accepted:
+    arrival = Arrival(Inbound(Chat("test", chat, "ann"), text), "agent", f"{chat} {text}", account)
+    return await journal.intake.accept(arrival)
+
+
+async def heard(journal: StoredJournal, kind: str) -> trio.MemoryReceiveChannel[Note]:
+    notes, inbox = trio.open_memory_channel[Note](100)
+    journal.cluster.hear(kind, notes.send_nowait)
+    return inbox
+
+
+async def test_a_conversation_is_at_one_gateway_which_hears_of_what_others_take_in(database: Database) -> None:
+    async with several(database) as (one, two):
+        inbox = await heard(one, WORK)
+        assert not (await said(one, "1", "first")).elsewhere
+        second = await said(two, "1", "second")
+        assert second.elsewhere
+        assert (await inbox.receive()).session == "test:1"
+        found = [it.inbound.text for it in await one.intake.unfinished(session="test:1")]
+        assert found == ["first", "second"]
+        assert await two.intake.unfinished() == ()
+        assert await two.work.claim(two.work.me, 60, message=second.id) is None
+        assert await two.cluster.owner("test:1") == one.cluster.me
+        claim = await one.work.claim(one.work.me, 60)
+        assert claim is not None
+        assert claim.inbound is not None
+        assert claim.inbound.text == "first"
+
+
+async def test_what_comes_from_a_platform_is_spread_and_what_waits_here_stays(database: Database) -> None:
+    async with several(database, 3) as journals:
+        for number in range(40):
+            await said(journals[0], f"{number}", "hi", account="bot")
+        owners = [await journals[0].cluster.owner(f"test:{number}") for number in range(40)]
+        assert {owners.count(it.cluster.me) > 4 for it in journals} == {True}
+        here = [await said(journals[1], f"p{number}", "hi") for number in range(10)]
+        assert not any(it.elsewhere for it in here)
+
+
+async def test_a_conversation_that_rests_goes_where_it_is_asked_for_and_one_at_work_stays(database: Database) -> None:
+    async with several(database) as (one, two):
+        await said(one, "1", "first")
+        claim = await one.work.claim(one.work.me, 60)
+        assert claim is not None
+        assert (await said(two, "1", "second")).elsewhere
+        await one.work.complete(claim, "answered")
+        claim = await one.work.claim(one.work.me, 60)
+        assert claim is not None
+        # What is not there yet keeps it, too.
+        await one.work.complete(claim, "answered", (), [Outbound(Chat("test", "1"), "done")])
+        assert (await said(two, "1", "/stop")).elsewhere
+        for it in await one.intake.unfinished():
+            await one.intake.settle(it.accepted.id, "dropped")
+        [row] = await one.posting.outgoing("test")
+        assert await two.posting.outgoing("test") == ()
+        await one.posting.sent(row.id, "there")
+        assert not (await said(two, "1", "third")).elsewhere
+
+
+async def test_who_posts_into_a_chat_that_is_elsewhere_tells_whoever_brings_it_there(database: Database) -> None:
+    async with several(database) as (one, two):
+        inbox = await heard(one, ROWS)
+        await said(one, "1", "first")
+        await two.posting.post("agent", [Outbound(Chat("test", "1"), "a card")])
+        assert (await inbox.receive()).body["chat_id"] == "1"
+        assert await two.posting.next_row(Chat("test", "1")) is None
+        row = await one.posting.next_row(Chat("test", "1"))
+        assert row is not None
+        assert row.outbound.text == "a card"
+
+
+async def test_a_note_may_be_long_and_goes_to_whom_it_is_for(database: Database) -> None:
+    async with several(database, 3) as (one, two, three):
+        for_two, for_three = await heard(two, "said"), await heard(three, "said")
+        own = await heard(one, "said")
+        one.cluster.tell(Note("said", body={"text": "x" * 50_000 + "\0\u2028ä"}), two.cluster.me)
+        one.cluster.tell(Note("said", body={"text": "to all"}))
+        assert (await for_two.receive()).body["text"] == "x" * 50_000 + "\0\u2028ä"
+        assert (await for_two.receive()).body["text"] == "to all"
+        assert (await for_three.receive()).body["text"] == "to all"
+        with pytest.raises(trio.WouldBlock):
+            own.receive_nowait()
+
+
+async def test_what_a_gateway_that_leaves_had_is_shared_out(database: Database) -> None:
+    async with several(database) as (one, two):
+        async with open_postgres_journal(database, shared=True) as other:
+            await said(other, "1", "left")
+            assert await one.intake.unfinished(session="test:1") == ()
+        while not await one.intake.unfinished(session="test:1") + await two.intake.unfinished(session="test:1"):
+            await trio.sleep(0.02)
+
+
+async def test_one_that_was_thought_dead_writes_nothing_and_comes_back(database: Database) -> None:
+    async with several(database) as (one, two):
+        accepted = await said(one, "1", "first")
+        claim = await one.work.claim(one.work.me, 60, message=accepted.id)
+        assert claim is not None
+        await two.engine.write(partial(go, one.cluster.me))
+        with pytest.raises(Fenced):
+            await one.work.append(claim, [Draft(Message("assistant", "too late"))])
+        owner = ""
+        while not owner:
+            owner = await two.cluster.owner("test:1")
+            await trio.sleep(0.02)
+        home = one if owner == one.cluster.me else two
+        again = await home.work.claim(home.work.me, 60, message=accepted.id)
+        assert again is not None
+        assert again.fence > claim.fence
+        while len(two.cluster.members) < 2:
+            await trio.sleep(0.02)
+
+
+async def test_one_that_has_no_beat_is_buried_by_the_others(
+    database: Database, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(cluster, "LEASE_S", 1.0)
+    monkeypatch.setattr(cluster, "BEAT_S", 0.1)
+    async with several(database) as (one, two):
+        add = "INSERT INTO gateways (id, name, version, since) VALUES ('gone', 'far', '0', 0)"
+        await one.engine.write(lambda tables: tables.run(add))
+        await said(one, "1", "first")
+        own = "UPDATE owners SET gateway = 'gone' WHERE session = 'test:1'"
+        await one.engine.write(lambda tables: tables.run(own))
+        assert (await said(two, "1", "for the dead")).elsewhere
+        while not await one.intake.unfinished() + await two.intake.unfinished():
+            await trio.sleep(0.02)
+        while "gone" in {it.id for it in one.cluster.members + two.cluster.members}:
+            await trio.sleep(0.02)
+
+
+def test_whoever_was_away_itself_buries_nobody() -> None:
+    beats = Beats()
+    assert beats.silent({"a": 1.0, "b": 1.0}, 100.0) == []
+    for second in range(int(LEASE_S)):
+        assert beats.silent({"a": 2.0 + second, "b": 1.0}, 101.0 + second) == (["b"] if second == LEASE_S - 1 else [])
+    # It was stopped, and does not know what happened meanwhile.
+    assert beats.silent({"a": 50.0, "b": 1.0}, 500.0) == []
+    assert beats.silent({"a": 50.0, "b": 1.0}, 501.0) == []
+
+
+async def test_nobody_has_it_alone_while_gateways_share_it(database: Database) -> None:
+    async with several(database):
+        with pytest.RaisesGroup(
+            pytest.RaisesExc(StoreBusy, match="in use by another hookgate"), allow_unwrapped=True
+        ):
+            async with open_postgres_journal(database):
+                pass
+    with trio.fail_after(DEADLINE_S):
+        async with open_postgres_journal(database):
+            with pytest.RaisesGroup(pytest.RaisesExc(StoreBusy), allow_unwrapped=True):
+                async with open_postgres_journal(database, shared=True):
+                    pass
+
+
+async def test_conversations_go_on_elsewhere_while_one_drains(database: Database) -> None:
+    async with several(database) as (one, two):
+        await one.cluster.drain()
+        while not any(it.draining for it in two.cluster.members):
+            await trio.sleep(0.02)
+        for number in range(10):
+            assert not (await said(two, f"{number}", "hi", account="bot")).elsewhere
