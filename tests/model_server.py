@@ -11,6 +11,7 @@ OpenAI's format; `events`, `plain` and `Answer` itself send whatever is put into
 from __future__ import annotations
 
 import json
+import ssl
 from collections.abc import AsyncGenerator, Callable, Mapping
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field, replace
@@ -143,19 +144,20 @@ def echo(received: Received) -> Answer:
 
 @asynccontextmanager
 async def open_model_server(
-    *answers: Answer, otherwise: Callable[[Received], Answer] = echo
+    *answers: Answer, otherwise: Callable[[Received], Answer] = echo, encrypted: ssl.SSLContext | None = None
 ) -> AsyncGenerator[ModelServer, None]:
     """Listens on a free port of loopback; leaving drops all connections."""
     async with trio.open_nursery() as nursery:
         listeners = await trio.open_tcp_listeners(0, host="127.0.0.1")
         port = listeners[0].socket.getsockname()[1]
         server = ModelServer(f"http://127.0.0.1:{port}/v1", list(answers), otherwise)
-        nursery.start_soon(trio.serve_listeners, partial(_serve, server), listeners)
+        accepting = listeners if encrypted is None else [trio.SSLListener(listeners[0], encrypted)]
+        nursery.start_soon(trio.serve_listeners, partial(_serve, server), accepting)
         yield server
         nursery.cancel_scope.cancel()
 
 
-async def _serve(server: ModelServer, stream: trio.SocketStream) -> None:
+async def _serve(server: ModelServer, stream: trio.abc.Stream) -> None:
     buffer = bytearray()
     try:
         while (received := await _receive(stream, buffer)) is not None:
@@ -169,7 +171,7 @@ async def _serve(server: ModelServer, stream: trio.SocketStream) -> None:
         server.clients_gone += 1
 
 
-async def _receive(stream: trio.SocketStream, buffer: bytearray) -> Received | None:
+async def _receive(stream: trio.abc.Stream, buffer: bytearray) -> Received | None:
     while (end := buffer.find(b"\r\n\r\n")) < 0:
         if not await _more(stream, buffer):
             return None
@@ -184,13 +186,13 @@ async def _receive(stream: trio.SocketStream, buffer: bytearray) -> Received | N
     return Received(first.split(" ")[1], headers, json.loads(body or b"{}"))
 
 
-async def _more(stream: trio.SocketStream, buffer: bytearray) -> bool:
+async def _more(stream: trio.abc.Stream, buffer: bytearray) -> bool:
     data = await stream.receive_some(65536)
     buffer += data
     return bool(data)
 
 
-async def _send(stream: trio.SocketStream, answer: Answer) -> bool:
+async def _send(stream: trio.abc.Stream, answer: Answer) -> bool:
     """Whether the connection can take another request."""
     if answer.head:
         headers = (("Content-Type", answer.content_type), ("Transfer-Encoding", "chunked"), *answer.headers)
