@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Awaitable, Callable, Generator, Mapping
-from contextlib import contextmanager
+from collections.abc import Awaitable, Callable, Mapping
 from functools import partial
 from math import inf
 from typing import TYPE_CHECKING
@@ -22,23 +20,17 @@ from hookgate.loop.doors.accepting import Accepting
 from hookgate.loop.doors.doors import SHUT_OUT
 from hookgate.loop.doors.pairing import Pairing
 from hookgate.loop.sessions.jobs import STOPPED, WITHDRAWN, Job, Jobs, Prompt
+from hookgate.loop.sessions.left import Entry, Left
 from hookgate.loop.sessions.resting import Resting
 from hookgate.loop.sessions.taking_up import TakingUp
 from hookgate.loop.slots import Shared
 from hookgate.protocol.catalog import StoreFailed
 from hookgate.protocol.chat import Chat, Inbound, Outbound
-from hookgate.protocol.dataclasses import replace
 from hookgate.protocol.errors import SessionAborted
 from hookgate.protocol.events.payloads import DeadLetter
 from hookgate.protocol.interfaces import Channel
-from hookgate.protocol.journal.cluster import CHANGED, ROWS, WORK, Note
-from hookgate.protocol.journal.values import (
-    NOWHERE,
-    Accepted,
-    ArrivalKind,
-    Unfinished,
-    Upstream,
-)
+from hookgate.protocol.journal.cluster import CHANGED, ROWS, WORK
+from hookgate.protocol.journal.values import NOWHERE, Accepted, Upstream
 
 if TYPE_CHECKING:
     from hookgate.loop.sessions.session import Session
@@ -77,18 +69,17 @@ class Gateway:
         )
         self._shared = shared
         shared.doors.changed.append(self._shut_out)
-        self.taking_up = TakingUp(shared.journal.intake, self._take_up)
+        self._left = Left(self._accepting, Entry(channels, shared.doors.shuts_out, self._enter, self._resume))
+        self.taking_up = TakingUp(shared.journal.intake, self._left.take_up)
         # What waits here is bounded by the queues of the sessions, and by the commands that people type.
         self._work, self._inbox = trio.open_memory_channel[Callable[[], Awaitable[None]]](inf)
         beside = self._work.send_nowait
         leads = self.agent_of, self.delivery.wake, self._enter, self._queue, beside, self.taking_up.look_soon
-        self._invoking = Invoking(shared.journal.intake, self.commands, Leading(*leads))
+        self._invoking = self._left.invoking = Invoking(shared.journal.intake, self.commands, Leading(*leads))
         cluster = shared.journal.cluster
         cluster.hear(WORK, lambda note: beside(partial(self.taking_up.look_now, note.session)))
         cluster.hear(ROWS, lambda note: self.delivery.wake(Chat(**note.body)))
-        cluster.hear(CHANGED, self._look_around)
-        self._coming = Counter[str]()
-        """Sessions in which something is being stored: what is found there has not been left."""
+        cluster.hear(CHANGED, lambda _note: self._look_around())
         self._router = router
         self._channels = channels
         self.stopping = False
@@ -107,7 +98,10 @@ class Gateway:
         counts = invocation is None or not invocation.command.ends
         # In a group it may be meant for another bot.
         ours = invocation is not None and invocation.command.known
-        with self._shared.doors.judging(inbound, commands=ours, counts=counts) as judged, self._comes(inbound.chat):
+        with (
+            self._shared.doors.judging(inbound, commands=ours, counts=counts) as judged,
+            self._left.comes(inbound.chat),
+        ):
             arrival = self._accepting.arrival(inbound, upstream)
             if judged.turned is not None:
                 accepted = await self._accepting.refuse(arrival, judged.turned)
@@ -144,15 +138,7 @@ class Gateway:
         ends something acts at once."""
         return self.journal.outlives if invocation is None else invocation.command.ends
 
-    @contextmanager
-    def _comes(self, chat: Chat) -> Generator[None]:
-        self._coming[chat.session_key] += 1
-        try:
-            yield
-        finally:
-            self._coming -= Counter((chat.session_key,))
-
-    def _look_around(self, _note: Note) -> None:
+    def _look_around(self) -> None:
         """What others have left, or nobody has told of."""
         self._work.send_nowait(self.taking_up.look_now)
         self.delivery.look_soon()
@@ -297,24 +283,11 @@ class Gateway:
             await self._shared.slots.acquire()
         await self.delivery.idle()
 
-    async def _take_up(self, left: Unfinished, kind: ArrivalKind, arrives: bool) -> None:
-        """What a crash left, or a shutdown, or a fault of the store; or what `arrives` from another gateway."""
-        if self._coming[left.inbound.chat.session_key]:
-            self.taking_up.look_soon()
-            return
-        chat, out = left.inbound.chat, self._shared.doors.shuts_out(left.inbound)
-        if chat.channel not in self._channels:
-            log.warning("message_without_channel", message=left.accepted.id, channel=chat.channel)
-            if kind != "message":
-                await self._accepting.settle(left.accepted, "dropped", None)
-        elif kind != "message":
-            await self._invoking.take_up(left, repeats=arrives or (kind == "decision" and not out))
-        elif out:
-            await self._accepting.settle(left.accepted, "refused", None, SHUT_OUT)
-        elif arrives:
-            await self._enter(Prompt(left.inbound, replace(left.accepted, known=False)))
-        elif not self.session(chat).jobs.holds(left.accepted):
-            self.session(chat).jobs.offer(Job(Prompt(left.inbound, left.accepted)), resumed=True)
+    def _resume(self, prompt: Prompt) -> None:
+        """It had been taken in before, and is done before what waits."""
+        jobs, accepted = self.session(prompt.chat).jobs, prompt.accepted
+        if accepted is not None and not jobs.holds(accepted):
+            jobs.offer(Job(prompt), resumed=True)
 
     async def _let_go(self) -> None:
         for session in tuple(self.sessions.values()):

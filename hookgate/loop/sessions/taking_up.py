@@ -21,8 +21,8 @@ log = structlog.get_logger("hookgate.loop")
 KINDS: tuple[ArrivalKind, ...] = ("decision", "command", "message")
 FIRST_S, LONGEST_S = 1.0, 60.0
 
-Take = Callable[[Unfinished, ArrivalKind, bool], Awaitable[None]]
-"""True: it has only just come, to another gateway; it is not left by anybody."""
+Take = Callable[[Unfinished, ArrivalKind, bool], Awaitable[bool]]
+"""Given True, it has only just come, to another gateway; it is left by nobody. False: it is to be found again."""
 
 
 class TakingUp:
@@ -82,7 +82,8 @@ class TakingUp:
         for kind in KINDS:
             for left in await self._intake.unfinished(kind, session):
                 try:
-                    await self._take(left, kind, bool(session))
+                    if not await self._take(left, kind, bool(session)):
+                        self.look_soon()
                 except StoreFailed as error:
                     refused = error
                 except Exception:
