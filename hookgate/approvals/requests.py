@@ -201,6 +201,8 @@ class Approvals:
         if not self.deciders.may(stored, voter):
             return not_yours(standing, self.deciders.limit(standing.request.shown.chat))
         vote = counted(stored.shown, decision, self.deciders.people, voter)
+        if vote.approved and self._waiting.shows_other(stored, decision.files, SCRIPT_CHANGED):
+            return Outcome(False, "void", f"Not counted: {SCRIPT_CHANGED}.")
         if vote.approved and decision.within:
             true = stored.shown.unredacted or stored.shown
             prefix = self.grants.narrowed(true.call, decision.within)

@@ -25,9 +25,10 @@ def asked_elsewhere(stored: StoredRequest) -> tuple[Outbound, ...]:
     return (_notice(shown.chat, f"{shown.headline} It waits for {whose(shown)}, asked in {chats}."),)
 
 
-def outcome_told(standing: Standing) -> tuple[Outbound, ...]:
+def outcome_told(standing: Standing, *, seen: bool = False) -> tuple[Outbound, ...]:
     """What has become of it, for the chats that were shown it, or wait for it; whoever has said so in the one chat
-    there is knows."""
+    there is knows. `seen`: in the chat that asks the question stood in place; there its end and the refused
+    call are seen."""
     stored, vote = standing.request, deciding(standing)
     shown, chats = stored.shown, stored.places
     if chats == (shown.chat,) and not is_silence(standing):
@@ -38,7 +39,10 @@ def outcome_told(standing: Standing) -> tuple[Outbound, ...]:
     elif standing.state == "refused" and vote is not None and vote.voter is not None:
         said = f"{vote.name} has refused it{': ' + vote.reason if vote.reason else ''}."
     everywhere = chats if shown.chat in chats else (shown.chat, *chats)
-    return tuple(_notice(chat, f"{shown.headline} {said}") for chat in everywhere)
+    silent = seen and is_silence(standing)
+    return tuple(
+        _notice(chat, f"{shown.headline} {said}") for chat in everywhere if not (silent and chat == shown.chat)
+    )
 
 
 def reminders(stored: StoredRequest) -> tuple[Outbound, ...]:

@@ -69,6 +69,14 @@ class Waiting:
             if waiting.changed:
                 waiting.over.set()
 
+    def shows_other(self, stored: StoredRequest, files: str | None, why: str) -> bool:
+        """Whether somebody was shown other files there than the call is bound to; then it is over, and asked anew."""
+        waiting = self._open.get(stored.id)
+        if files is None or waiting is None or files == waiting.subject.files:
+            return False
+        self.end(lambda it: why if it.id == stored.id else "")
+        return True
+
     def look_at(self, request: str) -> None:
         """One of its cards was given up."""
         if request in self._open:
@@ -83,10 +91,10 @@ class Waiting:
     async def void(self, stored: StoredRequest, why: str) -> None:
         await self._decisions.void(stored.id, why, outcome_told(Standing(stored, "void", (), why)))
 
-    async def vote(self, stored: StoredRequest, vote: Vote) -> Standing:
-        """What the chats are told leaves where this decides it."""
+    async def vote(self, stored: StoredRequest, vote: Vote, *, seen: bool = False) -> Standing:
+        """What the chats are told leaves where this decides it. `seen`: in the chat that asks."""
         after = Standing(stored, "approved" if vote.approved else "refused", (vote,))
-        standing = await self._decisions.decide(stored.id, vote, outcome_told(after))
+        standing = await self._decisions.decide(stored.id, vote, outcome_told(after, seen=seen))
         assert standing is not None  # noqa: S101 - requests are never deleted while a call waits
         if (waiting := self._open.get(stored.id)) is not None:
             waiting.wake()
@@ -121,7 +129,8 @@ class Waiting:
             await trio.lowlevel.checkpoint_if_cancelled()
             await self.void_changed(stored.id)
             # Of no effect where somebody has decided.
-            standing = await self.vote(stored, waiting.no or Vote(NOBODY, False, silence(stored.shown)))
+            seen = any(place.in_place is not None and place.chat == stored.shown.chat for place in where)
+            standing = await self.vote(stored, waiting.no or Vote(NOBODY, False, silence(stored.shown)), seen=seen)
             return standing
         finally:
             del self._open[stored.id]

@@ -6,6 +6,7 @@ Whatever is not certain is nothing: then a grant cannot be narrowed, and one tha
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from functools import partial
 from hashlib import file_digest, sha256
 from os import fstat
@@ -50,9 +51,14 @@ def scripts_in(workspace: Path, call: ToolCall) -> str:
     said = call.arguments.get(FILES_IN.get(call.name, ""))
     words = dict.fromkeys(_WORD.findall(said) if call.name == BASH.name else [said]) if isinstance(said, str) else ()
     files = [(word, path) for word in words if isfile(path := workspace / word)][:MOST_FILES]
+    return files_digest([(word, _contents(path)) for word, path in files])
+
+
+def files_digest(files: Sequence[tuple[str, str]]) -> str:
+    """Of files as a call names them, each with the digest of what it holds; empty: there are none."""
     digest = sha256()
-    for word, path in files:
-        digest.update(f"{word}\0{_contents(path)}\0".encode("utf-8", "replace"))
+    for word, contents in files:
+        digest.update(f"{word}\0{contents}\0".encode("utf-8", "replace"))
     return digest.hexdigest() if files else ""
 
 

@@ -15,12 +15,15 @@ CHANGES = "if the file changes before the call runs, the call does not run"
 @dataclass(frozen=True, slots=True)
 class Picture:
     """What a call would make of a file as it is now: a diff without secrets, and with them. Without a diff, why there
-    is none."""
+    is none. `whole`: the argument that all of the diff's lines are, where the file is new. `files`: the digest of the
+    very file that it was drawn from; None: it says nothing about what is in one."""
 
     path: str
     diff: str = ""
     true: str = ""
     problem: str = ""
+    whole: str = ""
+    files: str | None = None
 
 
 def asking(request: ApprovalRequest, picture: Picture | None = None) -> Dialogue:
@@ -51,7 +54,7 @@ def question(request: ApprovalRequest, picture: Picture | None = None, *, hides:
         note = [] if picture is None else [Part("its file", picture.problem)]
         return Question(head, (*said, *note, *arguments), tuple(foot), prompt)
     diff = Part(f"what it would change in {named(picture.path)}", picture.diff)
-    return Question(head, (*said, diff), (CHANGES, *foot), prompt, tuple(arguments))
+    return Question(head, (*said, diff), (CHANGES, *foot), prompt, tuple(_arguments(request, picture.whole)))
 
 
 def _said(request: ApprovalRequest) -> list[Part]:
@@ -65,9 +68,11 @@ def _said(request: ApprovalRequest) -> list[Part]:
     return [Part(label, text) for label, text in said if text]
 
 
-def _arguments(request: ApprovalRequest) -> list[Part]:
+def _arguments(request: ApprovalRequest, but: str = "") -> list[Part]:
     parts: list[Part] = []
     for name, value in request.call.arguments.items():
+        if name == but:
+            continue
         if len(name) > MAX_NAME_CHARS:
             parts.append(Part("an argument's whole name", name))
         text = value if isinstance(value, str) else encode(value).decode("utf-8", "replace")

@@ -31,7 +31,7 @@ WHOLE = 1 << 30
 MIN_COLUMNS, MIN_ROWS = 24, 6
 LOOK_S = 0.2
 NO, VIEW = "no", "view"
-READ_ON = "  read all: [v]iew, [w]hole, [n]o: "
+READ_ON = "read all: [v]iew, [w]hole, [n]o:"
 TOO_SMALL = "  The window is too small to show what is asked: make it larger, or [n]o: "
 UNREAD = "A yes counts once all of it has been shown."
 UNKNOWN = "{} is none of the answers, so nothing is decided yet."
@@ -61,7 +61,7 @@ class Dialogue:
         self.place = self.reason = ""
         self._question, self._answers, self._revealed = question, answers, revealed
         self._begun = self._small = self._read = self._unfolded = False
-        self._told = ""
+        self._told = self._prompt = ""
 
     def text(self, size: tuple[int, int]) -> str:
         """What to write before the prompt: the question, or only what stands beside the prompt."""
@@ -77,7 +77,8 @@ class Dialogue:
         if not self._begun:
             lines += [*self._question.head_rows(width, self.place), *self._body(width, rows // 2)]
             self._begun = True
-        return "".join(f"{line}\n" for line in (*lines, *self._question.foot_rows(width)))
+        *before, self._prompt = own_rows((self._question.prompt if self._read else READ_ON).strip(), width)
+        return "".join(f"{line}\n" for line in (*lines, *self._question.foot_rows(width), *before))
 
     def whole(self, columns: int) -> str:
         """All that there is, for a viewer of texts."""
@@ -87,7 +88,8 @@ class Dialogue:
 
     @property
     def prompt(self) -> str:
-        return TOO_SMALL if self._small else self._question.prompt if self._read else READ_ON
+        """The last row of it; those before stand in the text."""
+        return TOO_SMALL if self._small else f"{self._prompt} "
 
     def hear(self, typed: str) -> str | None:
         """The answer, if what was typed is one. With VIEW, `whole` is to be shown, and then `viewed` or `unfold` to

@@ -17,6 +17,7 @@ from hookgate.channels.approving import Picture, asking
 from hookgate.channels.dialogue import WHOLE, Ask, Console, Dialogue, Size, View, hold
 from hookgate.channels.display.answer import Answer, prepare
 from hookgate.channels.display.working import Working
+from hookgate.channels.display.wrapping import wrapped
 from hookgate.channels.panels import drawn
 from hookgate.channels.printable import RESET, coloured, named, printable
 from hookgate.channels.screen import Screen
@@ -44,7 +45,7 @@ Draw = Callable[[ToolCall], Awaitable[Picture | None]]
 DRAW_S = 0.1
 """Between two drawings of what streams or runs."""
 DIM, BAD = "\x1b[2m", "\x1b[31m"
-_MARKS = {"answer": "", "output": "", "notice": "· ", "error": "! "}
+_MARKS = {"notice": "· ", "error": "! "}
 
 
 def _attachment(url: str) -> str:
@@ -123,7 +124,9 @@ class Terminal:
             self._end_answer()
             self._answer.add(text)
         self._end_answer()
-        if outbound.kind != "answer" and text.strip():
+        if outbound.kind == "output" and text.strip():
+            self._write(printable(text))
+        elif outbound.kind != "answer" and text.strip():
             self.between(f"{_MARKS[outbound.kind]}{text}")
         for url in outbound.media:
             self.between(f"· attachment: {_attachment(url)}")
@@ -154,17 +157,21 @@ class Terminal:
         """What works on the answer: it is seen while it does, and each call is a line when it has ended."""
         ended = self._working.hear(event)
         if ended is not None:
-            self._put(self._styled(ended.line, DIM if ended.well else BAD))
+            self._put(self._styled(self._folded(ended.line), DIM if ended.well else BAD))
         self._stirred.set()
         self._draw()
 
     def beside(self, text: str) -> None:
         """A line of its own that stands in no answer: it waits for the end of the one that streams."""
-        self._put(self._styled(printable(text), DIM))
+        self._put(self._styled(self._folded(printable(text)), DIM))
 
     def between(self, text: str) -> None:
         """A line of its own, wherever the stream is."""
-        self._write(printable(text))
+        self._write(self._folded(printable(text)))
+
+    def aside(self, text: str) -> None:
+        """The same at once, though a question stands open: hookgate's own words alone."""
+        self.screen.write(f"{self._folded(text)}\n")
 
     def painted(self, text: str) -> None:
         """The same, with the colours that are in it where there are colours."""
@@ -200,9 +207,11 @@ class Terminal:
         said = (
             Decision(False, NAME, f"the user said no{because}")
             if grant is None
-            else Decision(True, NAME, grant=grant)
+            else Decision(True, NAME, grant=grant, files=picture.files if picture is not None else None)
         )
-        await decide(said)
+        outcome = await decide(said)
+        if not outcome.counted:
+            self.between(f"· {outcome.text}")
 
     @property
     def asks(self) -> bool:
@@ -265,6 +274,11 @@ class Terminal:
             act()
         self._draw()
 
+    def _folded(self, text: str) -> str:
+        """At words, where the lines of a screen are."""
+        columns, rows = self._size()
+        return text if rows == WHOLE else wrapped(text, columns - 1)
+
     def _styled(self, text: str, style: str) -> str:
         return f"{style}{text}{RESET}" if self.rendered else text
 
@@ -293,7 +307,7 @@ class Terminal:
     def _draw(self) -> None:
         """The live region. While a question stands open nothing of what runs is in it: it could look like one."""
         running = self._working.lines(time()) if self.screen.live and self._held is None else []
-        lines = [*self._answer.rest, *(self._styled(line, DIM) for line in running), *self._panel]
+        lines = [*self._answer.rest, *(self._styled(self._folded(line), DIM) for line in running), *self._panel]
         region = "\n".join(lines)
         if region != self._region:
             self._region = region

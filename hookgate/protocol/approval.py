@@ -134,13 +134,15 @@ def reason_said(text: str) -> str:
 @dataclass(frozen=True, slots=True)
 class Decision:
     """A refusal has no grant; `by` is who decided, for the record. A grant that was not offered counts once.
-    `within`: the grant is for commands that begin so, or for paths in there, alone."""
+    `within`: the grant is for commands that begin so, or for paths in there, alone. `files`: the digest of the files
+    that whoever decides was shown, as it was drawn for them; None: none were."""
 
     approved: bool
     by: str
     reason: str = ""
     grant: Grant = "once"
     within: str = ""
+    files: str | None = None
 
 
 class CannotAsk(Exception):

@@ -50,6 +50,19 @@ async def test_a_call_does_not_begin_where_a_file_that_it_runs_is_another_one_by
         await house.approvals.spend(other)
 
 
+async def test_a_yes_to_what_was_drawn_from_another_file_is_none_though_the_first_one_is_there_again() -> None:
+    house = House(SHELL, scripts=lambda _call: "what the yes is bound to")
+    wishes = house.approvals.wishes(STEP, CALL)
+    drawn = [
+        Person([replace(YES, files=it)]) for it in ("what was there for a moment", "", "what the yes is bound to")
+    ]
+    for person in drawn[:2]:
+        with pytest.raises(PolicyChanged, match="another one than was shown"):
+            await house.settle(wishes, person)
+        assert [(it.counted, it.state) for it in person.outcomes] == [(False, "void")]
+    assert isinstance(await house.settle(wishes, drawn[2]), Permit)
+
+
 async def test_a_call_does_not_begin_under_other_rules_than_it_was_asked_by() -> None:
     house = House(SHELL)
     permit = await permitted(house)

@@ -164,6 +164,11 @@ def test_a_file_that_would_change_is_a_diff_with_the_arguments_behind_it() -> No
     assert ("ghp_1" in bare.text((80, WHOLE)), "[r]eveal" in bare.prompt) == (False, True)
 
 
+def test_a_new_file_is_shown_once_in_the_whole_question() -> None:
+    said = asking(WRITES, Picture("notes", "+ghp_1", "+ghp_1", whole="content")).whole(80)
+    assert (said.count("ghp_1"), "  path:\n| notes\n" in said) == (1, True)
+
+
 def test_why_there_is_no_diff_stands_before_the_arguments() -> None:
     said = asking(WRITES, Picture("notes", problem="It is too large."))
     assert "  its file:\n| It is too large.\n  path:\n| notes\n" in said.text((80, WHOLE))

@@ -61,7 +61,7 @@ async def test_lines_of_a_pipe_are_answered_one_after_the_other(tmp_path: Path) 
         ended = await run(folder, "chat", stdin=b"first\n\nsecond\n")
     assert (ended.returncode, ended.stderr) == (0, b"")
     lines = unwarned(ended.stdout.decode()).splitlines()
-    assert [line for line in lines if "." in line][-2:] == ["> One.", "> > Two."]
+    assert [line for line in lines if "." in line][-2:] == ["One.", "Two."]
     said = [message["content"] for message in server.requests[1].body["messages"] if message["role"] == "user"]
     assert said == ["first", "second"]
 

@@ -135,7 +135,7 @@ async def test_a_window_that_shrinks_shows_the_question_anew(tmp_path: Path) -> 
         await screen.sees("  command:")
         await screen.sees("sha256")
         await screen.sees("allow?")
-        rows = screen.window(ROWS, 30)
+        rows = await screen.stands((ROWS, 30), asks)
         assert rows.count("  command:") == 1 or rows[-1].startswith("  ")
         assert not [row for row in rows[rows.index("  command:") :] if row.startswith("? ")]
         await screen.type("y\r")
@@ -259,8 +259,7 @@ async def test_a_question_whose_time_is_over_is_gone_and_the_prompt_is_there_aga
         rows = screen.window(24, 80)
         over = rows.index(GONE.rstrip())
         refused = "\u00b7 bash: touch made \u2026 denied by approval: nobody answered within 1 s"
-        told = "\u00b7 Run bash? Refused: nobody answered within 1 s."
-        assert all(any(row.startswith(it) for row in rows[over:]) for it in (refused, told))
+        assert [row for row in rows[over:] if "nobody answered" in row] == [refused]
         assert "> hello" in rows
         assert not [row for row in rows[over:] if "allow?" in row]
         await screen.line("/quit")

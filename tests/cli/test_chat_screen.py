@@ -90,7 +90,7 @@ async def test_where_no_layout_is_wanted_an_answer_stands_as_it_was_written(tmp_
         folder = configured(tmp_path, server.base_url)
         if how == "a pipe":
             ended = await run(folder, "chat", stdin=b"go\n")
-            assert f"> {written}> \n" in ended.stdout.decode() + "\n"
+            assert ended.stdout.decode().endswith(f"\n> go\n{written}> \n")
             assert (b"\x1b" in ended.stdout, b"asking" in ended.stdout) == (False, False)
             return
         flags = ("--plain",) if how == "--plain" else ()
@@ -150,13 +150,50 @@ async def test_each_tool_is_a_line_while_it_runs_and_when_it_has_ended(tmp_path:
         await leaves(screen, tmp_path)
 
 
+async def test_a_terminal_without_control_sequences_has_the_calls_as_lines_too(tmp_path: Path) -> None:
+    wanted = calls(("1", "bash", '{"command": "exit 3"}'), ("2", "read", '{"path": "a.txt"}'))
+    (tmp_path / "a.txt").write_text("text")
+    async with (
+        open_model_server(wanted, says("Done.")) as server,
+        open_terminal(configured(tmp_path, server.base_url), "chat", variables={"TERM": "dumb"}) as screen,
+    ):
+        await screen.line("go")
+        await screen.sees("s failed: exit 3")
+        await screen.sees("· read: a.txt … 0.0 s ok")
+        await screen.sees("Done.")
+        await leaves(screen, tmp_path)
+    assert "\x1b" not in screen.raw
+
+
+async def test_what_hookgate_says_goes_on_with_a_word_where_the_screen_ends(tmp_path: Path) -> None:
+    rule = '[[approvals]]\nname = "shell"\ntools = ["bash"]\n'
+    wanted = calls(("1", "bash", '{"command": "echo one two three four five six"}'))
+    narrow = (ROWS, 30)
+    async with (
+        open_model_server(wanted, says("Done.")) as server,
+        open_terminal(configured(tmp_path, server.base_url, rule), "chat", size=narrow) as screen,
+    ):
+        await screen.line("go")
+        rows = await screen.stands(narrow, lambda it: bool(it) and it[-1].endswith("[n]o:"))
+        assert rows[-2:] == ["  allow? [y]es once,", "    [s]ession, [n]o:"]
+        assert rows[0] == "hookgate: p/m; 0 hooks; /help"
+        await screen.type("n because it is far too late for that\r")
+        rows = await screen.stands(narrow, lambda it: "Done." in it)
+        begin = rows.index("· bash: echo one two three")
+        assert " ".join(" ".join(rows[begin : rows.index("Done.")]).split()) == (
+            "· bash: echo one two three four five six … denied by approval: the user said no: "
+            "it is far too late for that"
+        )
+        await leaves(screen, tmp_path)
+
+
 async def test_a_sign_of_life_while_nothing_streams(tmp_path: Path) -> None:
     slow = fails(429, "slow\x1b[2J down", ("Retry-After", "2"))
     async with open_chat(tmp_path, slow, hang(says("x"), 0)) as (_server, screen):
         await screen.line("go")
-        await screen.sees("· asking p/m: retry in 2 s (rate_limit: p: ")
-        await screen.sees("retry in 1 s")
-        await screen.sees("· asking p/m … 3 s")
+        await screen.sees("· asking p/m: retry 1 of 2 in 2 s (rate_limit: p: ")
+        await screen.sees("retry 1 of 2 in 1 s")
+        await screen.sees("· asking p/m, retry 1 of 2 … 3 s")
         await screen.type("\x03")
         await screen.sees("Stopped.")
         await leaves(screen, tmp_path)

@@ -112,7 +112,8 @@ def trace_line(payload: Payload) -> str:
             asks = f", asks for {calls} tool call{'s' if calls > 1 else ''}" if calls else ""
             return f"model answer {length} characters{asks}"
         case LlmRetry():
-            return f"model call   failed ({payload.Reason}), again in {payload.Backoff / 1e9:.1f} s: {payload.Error}"
+            again = f"retry {payload.Attempt} of {payload.MaxRetries} in {payload.Backoff / 1e9:.1f} s"
+            return f"model call   failed ({payload.Reason}), {again}: {payload.Error}"
         case ToolExecStart(Decode=decode) if decode is not None:
             return f"arguments    {payload.Tool}  {_repairs(decode)}"
         case ToolExecEnd():

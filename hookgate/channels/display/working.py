@@ -45,13 +45,15 @@ OBSERVED = tuple(kind.kind for kind in _KINDS)
 
 @dataclass
 class _Wait:
-    """`quiet`: since when nothing has been seen of it; `until`: it begins again then, because of `why`."""
+    """`quiet`: since when nothing has been seen of it; `until`: it begins again then, because of `why`, for the time
+    that `tried` says."""
 
     what: str
     since: float
     quiet: float
     until: float = 0.0
     why: str = ""
+    tried: str = ""
 
 
 @dataclass
@@ -124,8 +126,11 @@ class Working:
                 self._waits[turn] = _Wait(f"{whose}hooks at {Stage.BEFORE_LLM}", at, at)
             case LlmRequest(Model=model):
                 self._waits[turn] = _Wait(f"{whose}asking {model}", at, at)
-            case LlmRetry(Reason=kind, Error=error, Backoff=ns) if turn in self._waits:
+            case LlmRetry(Attempt=tried, MaxRetries=most, Reason=kind, Error=error, Backoff=ns) if (
+                turn in self._waits
+            ):
                 wait = self._waits[turn]
+                wait.tried = f"retry {tried} of {most}"
                 wait.until, wait.why, wait.quiet = at + ns / 1e9, f"{kind}: {error}", at - QUIET_S
             case CallWritten(piece=piece) if turn in self._waits:
                 self._waits[turn].what = f"{whose}writing a call of {piece.name}"
@@ -151,8 +156,8 @@ def _seconds(since: float, now: float) -> str:
 
 def _waiting(wait: _Wait, now: float) -> str:
     if now < wait.until:
-        return f"· {wait.what}: retry in {ceil(wait.until - now)} s ({one_line(wait.why)[:MAX_REASON]})"
-    return f"· {wait.what} … {_seconds(wait.since, now)}"
+        return f"· {wait.what}: {wait.tried} in {ceil(wait.until - now)} s ({one_line(wait.why)[:MAX_REASON]})"
+    return f"· {wait.what}{f', {wait.tried}' if wait.tried else ''} … {_seconds(wait.since, now)}"
 
 
 def _whose(step: Step) -> str:

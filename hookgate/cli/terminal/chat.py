@@ -35,9 +35,9 @@ from hookgate.cli.terminal.flags import Flags
 from hookgate.cli.terminal.keyboard import Keyboard, open_keyboard
 from hookgate.cli.terminal.pager import view
 from hookgate.cli.terminal.pictures import picture
-from hookgate.cli.terminal.printing import prompt_text, welcome
+from hookgate.cli.terminal.printing import GOES_ON, PROMPT, prompt_text, welcome
 from hookgate.cli.terminal.prompt import Prompt
-from hookgate.cli.terminal.recalling import recalled
+from hookgate.cli.terminal.recalling import recalled, short
 from hookgate.cli.terminal.trust import introduce
 from hookgate.hooks.rules import Mount
 from hookgate.loop.sessions.jobs import Job
@@ -115,7 +115,7 @@ async def _run_interactive(settings: Settings, flags: Flags, logs: PromptLogs) -
                 await ask_about_changes(keeping_of(settings), terminal.put)
                 found = await introduce(settings.config, extensions, terminal.put, tell)
                 settings = replace(settings, extensions=replace(extensions, found=found))
-            hearing = (observer("terminal", OBSERVED, terminal.hear),) if terminal.screen.live else ()
+            hearing = (observer("terminal", OBSERVED, terminal.hear),) if keyboard.person else ()
             ports = Ports((terminal,), {terminal.name: surface}, inside=hearing, journal=journal)
             for line in await recalled(settings, journal, CHAT) if journal is not None else ():
                 terminal.between(line)
@@ -134,6 +134,7 @@ async def converse(
     terminal.picture = partial(picture, runtime)
     redact = runtime.agent.around.redactor.text
     keyboard.prompt = partial(prompt_text, runtime)
+    keyboard.folder = runtime.settings.workspace
     keyboard.completes = partial(runtime.gateway.commands.completed, CHAT)
     terminal.between(welcome(runtime))
     async with trio.open_nursery() as nursery:
@@ -169,7 +170,7 @@ class _Talk:
     def __init__(self, runtime: Runtime, terminal: Terminal, keyboard: Keyboard, nursery: trio.Nursery) -> None:
         self.warned = not keyboard.person
         self._runtime, self._terminal, self._keyboard = runtime, terminal, keyboard
-        self._nursery = nursery
+        self._nursery, self._diffs = nursery, trio.Lock()
         keyboard.busy = lambda: self.busy
 
     def commands(self) -> TerminalCommands:
@@ -192,36 +193,48 @@ class _Talk:
         if not typed:
             return
         if self.late(line):
-            self._terminal.screen.write(f"{LATE.format(json.dumps(typed))}\n")
+            self._terminal.aside(LATE.format(json.dumps(typed)))
         elif unknown := extension_lines.unknown(commands, message):
             self._terminal.between(f"· {unknown}")
         elif literal := extension_lines.literal(typed):
             await self.submit(literal)
         else:
-            if self.busy and self._keyboard.edits and commands.read(message) is None:
-                self._terminal.between(WAITS)
+            waits = commands.read(message) is None and self._waits()
             if self._terminal.asks:
-                self._terminal.screen.write(f"{HELD}\n")
-            await self.answered(await self._runtime.gateway.receive(message))
+                self._terminal.aside(HELD)
+            await self.answered(await self._runtime.gateway.receive(message), typed if waits else "")
 
     async def submit(self, text: str) -> None:
         """A message that is no command, whatever it begins with."""
-        await self.answered(await self._runtime.gateway.submit(Inbound(CHAT, text)))
+        waits = self._waits()
+        await self.answered(await self._runtime.gateway.submit(Inbound(CHAT, text)), text if waits else "")
 
-    async def answered(self, accepted: Accepted | None = None) -> None:
-        """Until all is answered, where the next line waits for that."""
+    def _waits(self) -> bool:
+        """Whether a message has to; then that is said."""
+        waits = self.busy and self._keyboard.edits
+        if waits:
+            self._terminal.between(WAITS)
+        return waits
+
+    async def answered(self, accepted: Accepted | None = None, waiting: str = "") -> None:
+        """Until all is answered, where the next line waits for that. `waiting`: a message that others come before."""
         session = self._runtime.gateway.sessions.get(CHAT.session_key)
         job = session.jobs.holding(accepted) if session is not None and accepted is not None else None
         if self._keyboard.edits:
-            self._nursery.start_soon(self._show_diff, job)
+            self._nursery.start_soon(self._follow, job, waiting)
         else:
             await self._runtime.gateway.idle(CHAT.session_key)
             await show_diff(self._runtime, self._terminal.screen.write)
 
-    async def _show_diff(self, job: Job | None) -> None:
-        """Of the turn that this job is; before the next one has begun to change anything."""
+    async def _follow(self, job: Job | None, waiting: str) -> None:
+        """What it was waiting with stands above its answer, and below that what its turn changed; before the next one
+        has begun to change anything."""
+        if waiting and job is not None and await job.begins():
+            async with self._diffs:
+                self._terminal.between(f"{PROMPT}{short(waiting)}".replace("\n", f"\n{GOES_ON}"))
         await (self._runtime.gateway.idle(CHAT.session_key) if job is None else job.wait())
-        await show_diff(self._runtime, lambda diff: self._terminal.painted(diff.removesuffix("\n")))
+        async with self._diffs:
+            await show_diff(self._runtime, lambda diff: self._terminal.painted(diff.removesuffix("\n")))
 
     def interrupted(self) -> None:
         """Ctrl-C ends the turn; two that find none to end, or one that ends already, end the program."""
@@ -234,10 +247,7 @@ class _Talk:
             self.leave()
             return
         self.warned = True
-        if self._keyboard.edits:
-            self._terminal.between(AGAIN)
-        else:
-            self._terminal.screen.write(f"\n{AGAIN}\n{self._keyboard.prompt()}")
+        self._terminal.between(AGAIN)
 
     @property
     def busy(self) -> bool:

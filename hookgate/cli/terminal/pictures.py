@@ -7,12 +7,14 @@ from functools import partial
 import trio
 
 from hookgate.assembly.app import Runtime
+from hookgate.assembly.narrowing import files_digest
 from hookgate.channels.approving import Picture
 from hookgate.protocol.values import ToolCall
+from hookgate.tools.builtin import write
 from hookgate.tools.builtin.preview import NAMES, preview
 from hookgate.tools.files.workspace import Workspace
 
-BUILT_IN = "builtin"
+BUILT_IN, CONTENT = "builtin", "content"
 
 
 async def picture(runtime: Runtime, call: ToolCall) -> Picture | None:
@@ -24,4 +26,6 @@ async def picture(runtime: Runtime, call: ToolCall) -> Picture | None:
     workspace = Workspace(runtime.settings.workspace, keeping, keeping.hidden)
     seen = await trio.to_thread.run_sync(partial(preview, workspace, call))
     redact = runtime.tools.around.redactor.for_questions.text
-    return Picture(redact(seen.path), redact(seen.diff), seen.diff, redact(seen.problem))
+    files = files_digest([(seen.path, seen.read)] if seen.read else []) if seen.read is not None else None
+    whole = CONTENT if seen.read == "" and call.name == write.SPEC.name else ""
+    return Picture(redact(seen.path), redact(seen.diff), seen.diff, redact(seen.problem), whole, files)

@@ -37,7 +37,8 @@ def connections(runtime: Runtime) -> str:
     return "\n".join(f"  {line(row, person=True)}" for row in overview(roster)) or "no MCP servers"
 
 
-PROMPT = "> "
+PROMPT, GOES_ON = "> ", "  "
+"""Before the first line of a message, and before each of the others."""
 
 
 def prompt_text(runtime: Runtime) -> str:

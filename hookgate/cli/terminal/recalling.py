@@ -23,16 +23,17 @@ async def recalled(settings: Settings, journal: Journal, chat: Chat) -> list[str
     if lines:
         lines.insert(0, f"· {counted(len(entries), 'message')} so far; the last of them:")
     cut_off = [left.inbound.text for left in await journal.intake.unfinished()]
-    return [*lines, *(f"· going on with: {_short(redact(text))}" for text in cut_off)]
+    return [*lines, *(f"· going on with: {short(redact(text))}" for text in cut_off)]
 
 
 def _last(entries: tuple[Entry, ...]) -> Iterator[str]:
     said = [it for it in entries if it.message.content.strip() and it.message.role in ("user", "assistant")]
     for entry in said[-MESSAGES:]:
         mark = "(summed up) " if entry.upto else "> " if entry.message.role == "user" else ""
-        yield f"{mark}{_short(entry.message.content)}"
+        yield f"{mark}{short(entry.message.content)}"
 
 
-def _short(text: str) -> str:
+def short(text: str) -> str:
+    """What was said, as far as it takes to know which it was."""
     text = text.strip()
     return text if len(text) <= CHARACTERS else f"{text[:CHARACTERS].rstrip()} ... ({len(text)} characters)"

@@ -75,17 +75,20 @@ async def _once(agent: Agent, request: LLMRequest, on_text: Callable[[Delta], No
 
 def _wait_s(retries: Retries, attempt: int, error: ProviderFailed) -> float | None:
     """None: not worth another try. What the endpoint asks for is honoured."""
-    limit = min(retries.limit, 1) if error.kind == "empty" else retries.limit
-    if error.final or error.kind not in PASSING or attempt > limit:
+    if error.final or error.kind not in PASSING or attempt > _most(retries, error):
         return None
     if error.retry_after_s is not None:
         return error.retry_after_s if error.retry_after_s <= retries.longest_s else None
     return backoff_s(attempt, retries.first_s, retries.longest_s)
 
 
+def _most(retries: Retries, error: ProviderFailed) -> int:
+    return min(retries.limit, 1) if error.kind == "empty" else retries.limit
+
+
 def _announce(agent: Agent, step: Step, failed: tuple[int, ProviderFailed, float]) -> None:
     attempt, error, wait_s = failed
-    payload = LlmRetry(attempt, agent.retries.limit, error.kind, error.reason, round(wait_s * 1e9))
+    payload = LlmRetry(attempt, _most(agent.retries, error), error.kind, error.reason, round(wait_s * 1e9))
     agent.gate.events.emit(payload, step)
 
 

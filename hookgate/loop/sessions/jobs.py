@@ -77,7 +77,7 @@ class Job:
         self.resumed = False
         self.begun_at = 0.0
         self._giver = giver
-        self._over = trio.Event()
+        self._begun, self._over = trio.Event(), trio.Event()
 
     async def wait(self) -> End:
         """Until it has ended, however it does."""
@@ -85,8 +85,14 @@ class Job:
         assert self.end is not None  # noqa: S101 - set before the event is
         return self.end
 
+    async def begins(self) -> bool:
+        """Waits until it does; False where it ends without."""
+        await self._begun.wait()
+        return bool(self.begun_at)
+
     def begin(self) -> None:
         self.begun_at = time()
+        self._begun.set()
         if self._giver is not None:
             self._giver.began(self)
 
@@ -96,6 +102,7 @@ class Job:
             self.end = end
             if self._giver is not None:
                 self._giver.ended(self, end)
+            self._begun.set()
             self._over.set()
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from hashlib import sha256
 
 from hookgate.protocol.dataclasses import dataclass
 from hookgate.protocol.values import ToolCall
@@ -21,11 +22,13 @@ NAMES = frozenset({edit.SPEC.name, write.SPEC.name})
 
 @dataclass(frozen=True, slots=True)
 class Preview:
-    """`path`: as the call names it. `diff`: lines; empty: `problem` says why there is none."""
+    """`path`: as the call names it. `diff`: lines; empty: `problem` says why there is none. `read`: the SHA-256, in
+    hex, of the bytes that it was drawn from; empty: there was no such file; None: it was drawn from none."""
 
     path: str
     diff: str = ""
     problem: str = ""
+    read: str | None = None
 
 
 def preview(workspace: Workspace, call: ToolCall) -> Preview:
@@ -46,10 +49,11 @@ def preview(workspace: Workspace, call: ToolCall) -> Preview:
         size = before.size if before is not None else len(after or b"")
         return Preview(path, problem=f"It is too large for a diff ({size:,} bytes).")
     lines = diff(shown_path(place.parts), before, Content(len(after), after))
+    read = "" if before is None or before.data is None else sha256(before.data).hexdigest()
     if not lines:
-        return Preview(path, problem="The call would change nothing in it.")
+        return Preview(path, "", "The call would change nothing in it.", read)
     # One line alone says that there is no text to compare, or too much.
-    return Preview(path, "\n".join(lines)) if len(lines) > 1 else Preview(path, problem=lines[0])
+    return Preview(path, *(("\n".join(lines), "") if len(lines) > 1 else ("", lines[0])), read)
 
 
 def _before(workspace: Workspace, place: Place, op: str) -> Content | None:

@@ -87,6 +87,10 @@ async def test_what_is_typed_while_an_answer_streams_stays_in_its_own_line_and_c
         await screen.stands(SIZE, lambda rows: any("waits for its end" in row for row in rows))
         await screen.type(f"/stop{ENTER}")
         await answered(screen, "Again.")
+        rows = screen.window(*SIZE)
+        # What it answers stands above it, however much came between.
+        assert rows[rows.index("Again.") - 1] == "> next"
+        assert rows.count("> next") == 2
         await screen.type(f"/quit{ENTER}")
         assert await screen.ends() == 0
     assert said(server) == ["hello", "next"]
@@ -235,6 +239,8 @@ async def test_tab_completes_commands_what_stands_behind_them_and_files(tmp_path
         await screen.stands(SIZE, last("> /model p/little"))
         await screen.type(f"{CTRL_C}look at @no\tto\tnow")
         await screen.stands(SIZE, last("> look at @notes/today.md now"))
+        await screen.type(f"{CTRL_C}look at `no\tto\tnow or nowhere\t, not at")
+        await screen.stands(SIZE, last("> look at `notes/today.md now or nowhere, not at"))
         await screen.type(f"{CTRL_C}/re\t")
         await screen.stands(SIZE, lambda rows: any("/revoke" in row for row in rows))
         await screen.type(f"{CTRL_C}/quit{ENTER}")

@@ -14,6 +14,8 @@ if TYPE_CHECKING:
     from hookgate.cli.terminal.keyboard.edited import EditedKeyboard
 
 MOST = 200
+OPENING = "\"'`(["
+"""What may stand before the name of a file."""
 
 
 class LineCompleter(Completer):
@@ -27,15 +29,15 @@ class LineCompleter(Completer):
             yield from (Completion(f"{line} ", -len(typed), display=line.split()[-1]) for line in sorted(found))
             if found:
                 return
-        word = typed.split()[-1] if typed and not typed[-1].isspace() else ""
-        if word.startswith("@") or "/" in word:
-            yield from _files(word.removeprefix("@"))
+        word = typed.split()[-1].lstrip(OPENING) if typed and not typed[-1].isspace() else ""
+        if word:
+            yield from _files(self._keyboard.folder, word.removeprefix("@"))
 
 
-def _files(typed: str) -> Iterator[Completion]:
-    """Those that begin as typed, from the working directory on; a folder goes on."""
+def _files(home: Path, typed: str) -> Iterator[Completion]:
+    """Those that begin as typed, from this folder on; a folder goes on."""
     folder, _, begins = typed.rpartition("/")
-    place = Path(f"{folder}/" if folder or typed.startswith("/") else ".").expanduser()
+    place = home / Path(f"{folder}/" if folder or typed.startswith("/") else ".").expanduser()
     for name, is_folder in sorted(_listed(place, begins)):
         yield Completion(name + ("/" if is_folder else " "), -len(begins), display=name + ("/" if is_folder else ""))
 

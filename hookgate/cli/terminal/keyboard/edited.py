@@ -11,8 +11,10 @@ from typing import Any
 
 import trio
 
+from hookgate.channels.display.wrapping import wrapped
 from hookgate.channels.panels import Key
 from hookgate.channels.printable import printable
+from hookgate.cli.printing import screen_size
 from hookgate.cli.terminal.keyboard.history import History
 from hookgate.cli.terminal.keyboard.keyboard import Completes, nothing
 from hookgate.cli.terminal.keyboard.live import LiveScreen, Posts
@@ -52,6 +54,7 @@ class EditedKeyboard:
         self.completes: Completes = nothing
         self.busy: Callable[[], bool] = bool
         self.prompt: Callable[[], str] = str
+        self.folder = Path()
         self.line: Callable[[], str] = str
         """What has been typed so far; the editor's own."""
         self.posts = Posts()
@@ -163,7 +166,8 @@ class EditedKeyboard:
             question.answer = text
             question.over.set()
         elif text is not None:
-            self.screen.write(f"{OVER.format(json.dumps(printable(text), ensure_ascii=False))}\n")
+            over = OVER.format(json.dumps(printable(text), ensure_ascii=False))
+            self.screen.write(f"{wrapped(over, screen_size()[0] - 1)}\n")
 
     def on_key(self, key: Key) -> None:
         if self._pressed is not None:

@@ -28,9 +28,10 @@ from hookgate.cli.terminal.keyboard.attention import Attention, Timer
 from hookgate.cli.terminal.keyboard.bindings import bindings
 from hookgate.cli.terminal.keyboard.completing import LineCompleter
 from hookgate.cli.terminal.keyboard.edited import Asked, EditedKeyboard, kept
-from hookgate.cli.terminal.keyboard.layout import GOES_ON, fitted, layout
+from hookgate.cli.terminal.keyboard.layout import fitted, layout
 from hookgate.cli.terminal.keyboard.messages import Messages
 from hookgate.cli.terminal.keyboard.output import Output, size
+from hookgate.cli.terminal.printing import GOES_ON
 
 log = structlog.get_logger("hookgate.terminal")
 

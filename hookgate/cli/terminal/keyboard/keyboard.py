@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Sequence
 from contextlib import AbstractAsyncContextManager, AbstractContextManager
+from pathlib import Path
 from typing import Protocol
 
 import trio
@@ -30,6 +31,8 @@ class Keyboard(Protocol):
     """What stands before the line. It may be called in any thread."""
     completes: Completes
     """What a line that begins so could become, whole; called in the loop's thread."""
+    folder: Path
+    """Whose files Tab completes."""
     keeps: Callable[[str], bool]
     """Whether a message may be kept for later chats."""
 

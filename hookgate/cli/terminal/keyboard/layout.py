@@ -24,12 +24,12 @@ from prompt_toolkit.layout.processors import BeforeInput
 from prompt_toolkit.utils import get_cwidth
 from prompt_toolkit.widgets import SearchToolbar
 
+from hookgate.cli.terminal.printing import GOES_ON
+
 if TYPE_CHECKING:
     from hookgate.cli.terminal.keyboard.editor import Editor
 
 MENU_ROWS = 8
-GOES_ON = "  "
-"""Before each line of a message but its first."""
 
 
 def layout(editor: Editor) -> Layout:

@@ -14,6 +14,7 @@ from collections import deque
 from collections.abc import AsyncGenerator, Callable
 from contextlib import AbstractAsyncContextManager, AbstractContextManager, asynccontextmanager, nullcontext, suppress
 from functools import partial
+from pathlib import Path
 from queue import SimpleQueue
 
 import trio
@@ -28,21 +29,24 @@ READ_BYTES = 1 << 16
 
 
 class PlainKeyboard:
-    """Each prompt is written when its line is wanted."""
+    """Each prompt is written when its line is wanted, and the line behind it where no terminal has shown that."""
 
     edits = False
     free = False
 
-    def __init__(self, lines: trio.MemoryReceiveChannel[str], wanted: SimpleQueue[str], *, person: bool) -> None:
-        self.person = person
+    def __init__(self, lines: trio.MemoryReceiveChannel[str], wanted: SimpleQueue[None]) -> None:
+        self.person = sys.stdin.isatty() and sys.stdout.isatty()
         self.prompt: Callable[[], str] = str
         self.completes: Completes = nothing
         self.keeps: Callable[[str], bool] = bool
         self.busy: Callable[[], bool] = bool
-        self.screen = Plain(write)
+        self.folder = Path()
+        self.screen = Plain(self._write)
         self._lines = lines
         self._wanted = wanted
-        self._open = False
+        self._open = self._asks = False
+        self._standing = ""
+        """The prompt that nothing stands behind yet."""
 
     async def read(self) -> str:
         return await self._line(self.prompt())
@@ -56,20 +60,33 @@ class PlainKeyboard:
         return await self._line(prompt)
 
     async def _line(self, prompt: str) -> str:
-        if self._open:
-            write(prompt)
-        else:
+        self._write(prompt)
+        self._standing, self._asks = prompt, True
+        if not self._open:
             self._open = True
-            self._wanted.put(prompt)
+            self._wanted.put(None)
         try:
             line = await self._lines.receive()
         except trio.EndOfChannel:
+            write("\n")
+            self._standing = ""
             raise EOFError from None
-        self._open = False
+        finally:
+            self._asks = False
+        self._open, self._standing = False, ""
+        write("" if sys.stdin.isatty() else f"{line}\n")
         return line
 
+    def _write(self, text: str) -> None:
+        """Not behind a prompt: that ends, and stands there anew for as long as a line is wanted."""
+        prompt, self._standing = self._standing, ""
+        write(f"\n{text}" if prompt and not text.startswith("\n") else text)
+        if prompt and self._asks:
+            write(prompt)
+            self._standing = prompt
+
     def insert(self, text: str) -> None:
-        write(f"{text}\n")
+        self._write(f"{text}\n")
 
     def clear(self) -> bool:
         return False
@@ -88,19 +105,20 @@ class PlainKeyboard:
 async def open_plain() -> AsyncGenerator[PlainKeyboard]:
     """A read that is still open ends with the program."""
     send, receive = trio.open_memory_channel[str](1)
-    wanted: SimpleQueue[str] = SimpleQueue()
+    wanted: SimpleQueue[None] = SimpleQueue()
     read = partial(_run, wanted, send, trio.lowlevel.current_trio_token())
     # A daemon: it can be neither interrupted nor joined while it reads.
     threading.Thread(target=read, daemon=True, name="keyboard").start()
-    yield PlainKeyboard(receive, wanted, person=sys.stdin.isatty() and sys.stdout.isatty())
+    yield PlainKeyboard(receive, wanted)
 
 
-def _run(wanted: SimpleQueue[str], send: trio.MemorySendChannel[str], token: trio.lowlevel.TrioToken) -> None:
+def _run(wanted: SimpleQueue[None], send: trio.MemorySendChannel[str], token: trio.lowlevel.TrioToken) -> None:
     lines = _Lines()
     with suppress(trio.RunFinishedError, trio.Cancelled, trio.BrokenResourceError):
         while True:
             try:
-                line = lines.read(wanted.get())
+                wanted.get()
+                line = lines.read()
             except (EOFError, OSError, ValueError):
                 trio.from_thread.run_sync(send.close, trio_token=token)
                 return
@@ -115,8 +133,7 @@ class _Lines:
         self._lines = LineSplitter()
         self._read: deque[str] = deque()
 
-    def read(self, prompt: str) -> str:
-        write(prompt)
+    def read(self) -> str:
         while not self._read:
             data = os.read(0, READ_BYTES)
             # A last line without an end is one too; the second end of input then finds nothing before it.
