@@ -80,6 +80,16 @@ def char_columns(char: str) -> int:
     return 2 if width in "WF" or unicodedata.category(char)[0] == "S" else 1
 
 
+def cut(line: str, columns: int) -> str:
+    """As much of it as has room there; that there was more is seen."""
+    taken = 0
+    for number, char in enumerate(line):
+        taken += char_columns(char)
+        if taken > columns:
+            return f"{line[: max(number - 1, 0)]}…"
+    return line
+
+
 def escaped(char: str) -> str:
     number = ord(char)
     return f"\\x{number:02x}" if number < 0x100 else f"\\u{number:04x}" if number < 0x10000 else f"\\U{number:08x}"

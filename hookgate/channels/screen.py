@@ -8,15 +8,20 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Protocol
 
+from hookgate.channels.printable import cut
+
 Write = Callable[[str], None]
 
 
 class Screen(Protocol):
     """`live`: a person has the input line before them at all times, and the live region right above it. Else finished
-    text is all there is, written as it comes."""
+    text is written as it comes. `shows`: there is a live region at all."""
 
     @property
     def live(self) -> bool: ...
+
+    @property
+    def shows(self) -> bool: ...
 
     def write(self, text: str) -> None:
         """Finished text. On a live screen it is whole lines, which go above the live region and stay."""
@@ -35,7 +40,7 @@ class Screen(Protocol):
 class Plain:
     """What is no live screen: a pipe, a file, a terminal that knows no control sequences."""
 
-    live = False
+    live = shows = False
 
     def __init__(self, write: Write) -> None:
         self._write = write
@@ -48,3 +53,35 @@ class Plain:
 
     def clear(self) -> None:
         """What is written stays."""
+
+
+class OneRow:
+    """A terminal without an input line: the live region is one row below what is finished, cut where the row ends,
+    and gone as soon as anything else is written. `draw` writes it, `columns` are the terminal's at this moment."""
+
+    live, shows = False, True
+
+    def __init__(self, write: Write, draw: Write, columns: Callable[[], int]) -> None:
+        self._write, self._draw, self._columns = write, draw, columns
+        self._drawn = self._within = False
+
+    def write(self, text: str) -> None:
+        self._erase()
+        self._write(text)
+        if text:
+            self._within = not text.endswith("\n")
+
+    def show(self, text: str) -> None:
+        """Nothing within a line: what stands there is a sign of life itself."""
+        self._erase()
+        if text and not self._within:
+            self._draw(cut(text.replace("\n", "  "), self._columns() - 1))
+            self._drawn = True
+
+    def clear(self) -> None:
+        """What is written stays."""
+
+    def _erase(self) -> None:
+        if self._drawn:
+            self._draw("\r\x1b[K")
+            self._drawn = False

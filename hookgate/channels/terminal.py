@@ -16,6 +16,7 @@ import trio
 from hookgate.channels.approving import Picture, asking
 from hookgate.channels.dialogue import WHOLE, Ask, Console, Dialogue, Size, View, hold
 from hookgate.channels.display.answer import Answer, prepare
+from hookgate.channels.display.attachment import attachment
 from hookgate.channels.display.working import Working
 from hookgate.channels.display.wrapping import wrapped
 from hookgate.channels.panels import drawn
@@ -25,7 +26,6 @@ from hookgate.protocol.approval import GRANTS, ApprovalRequest, CannotAsk, Decid
 from hookgate.protocol.channel import PRESENT, UNLIMITED
 from hookgate.protocol.chat import Chat, Outbound
 from hookgate.protocol.events.event import Event
-from hookgate.protocol.media import inline, media_reference
 from hookgate.protocol.values import ToolCall
 
 if TYPE_CHECKING:
@@ -46,17 +46,6 @@ DRAW_S = 0.1
 """Between two drawings of what streams or runs."""
 DIM, BAD = "\x1b[2m", "\x1b[31m"
 _MARKS = {"notice": "· ", "error": "! "}
-
-
-def _attachment(url: str) -> str:
-    """What it is; a file that a message holds is nothing that a terminal can show."""
-    reference, held = media_reference(url), inline(url)
-    if reference is not None:
-        return f"{printable(reference.name) or 'a file'} ({reference.type}), which a terminal cannot show"
-    if held is not None:
-        name, size = printable(held.name) or "a file", len(held.content)
-        return f"{name} ({held.type}, {size} bytes), which a terminal cannot show"
-    return printable(url)[:200]
 
 
 class Terminal:
@@ -124,12 +113,11 @@ class Terminal:
             self._end_answer()
             self._answer.add(text)
         self._end_answer()
-        if outbound.kind == "output" and text.strip():
-            self._write(printable(text))
-        elif outbound.kind != "answer" and text.strip():
-            self.between(f"{_MARKS[outbound.kind]}{text}")
+        if outbound.kind != "answer" and text.strip():
+            mark = _MARKS.get(outbound.kind)
+            self._write(printable(text) if mark is None else self._folded(printable(f"{mark}{text}")))
         for url in outbound.media:
-            self.between(f"· attachment: {_attachment(url)}")
+            self.between(f"· attachment: {attachment(url)}")
         if outbound.kind in ("answer", "error"):
             self._streamed.clear()
 
@@ -153,10 +141,11 @@ class Terminal:
         self._end_answer()
         self.between("· the answer broke off; asking again")
 
-    def hear(self, event: Event) -> None:
-        """What works on the answer: it is seen while it does, and each call is a line when it has ended."""
+    def hear(self, event: Event, *, brief: bool = False) -> None:
+        """What works on the answer: it is seen while it does, and each call is a line when it has ended; `brief`:
+        only one that was refused."""
         ended = self._working.hear(event)
-        if ended is not None:
+        if ended is not None and (ended.refused or not brief):
             self._put(self._styled(self._folded(ended.line), DIM if ended.well else BAD))
         self._stirred.set()
         self._draw()
@@ -204,12 +193,9 @@ class Terminal:
         if answer is None:
             raise CannotAsk("nobody answered")
         grant, because = GRANTS.get(answer), f": {dialogue.reason}" if dialogue.reason else ""
-        said = (
-            Decision(False, NAME, f"the user said no{because}")
-            if grant is None
-            else Decision(True, NAME, grant=grant, files=picture.files if picture is not None else None)
-        )
-        outcome = await decide(said)
+        files = picture.files if picture is not None else None
+        no = Decision(False, NAME, f"the user said no{because}")
+        outcome = await decide(no if grant is None else Decision(True, NAME, grant=grant, files=files))
         if not outcome.counted:
             self.between(f"· {outcome.text}")
 
@@ -306,7 +292,7 @@ class Terminal:
 
     def _draw(self) -> None:
         """The live region. While a question stands open nothing of what runs is in it: it could look like one."""
-        running = self._working.lines(time()) if self.screen.live and self._held is None else []
+        running = self._working.lines(time()) if self.screen.shows and self._held is None else []
         lines = [*self._answer.rest, *(self._styled(self._folded(line), DIM) for line in running), *self._panel]
         region = "\n".join(lines)
         if region != self._region:

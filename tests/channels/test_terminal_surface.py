@@ -15,7 +15,7 @@ class Screen:
     """Everything written, and the live region, where there is one."""
 
     def __init__(self, *, live: bool = False) -> None:
-        self.live = live
+        self.live = self.shows = live
         self.text = self.region = ""
         self.terminal = Terminal(self, None)
         self.surface = TerminalSurface(self.terminal)

@@ -10,6 +10,7 @@ from subprocess import CompletedProcess
 import pytest
 
 from tests.cli.program import run
+from tests.cli.zot_folders import extension, installed
 
 CHILD = Path(__file__).parents[1] / "children" / "hook.py"
 CONFIG = f"""
@@ -195,9 +196,28 @@ async def test_check_says_of_a_hello_that_leaves_out_what_is_configured_what_a_g
     assert ended.returncode == 1
 
 
-@pytest.mark.parametrize("command", ["try", "check"])
-async def test_an_extension_is_not_tried_as_a_hook_and_the_refusal_says_what_does(folder: Path, command: str) -> None:
-    ended = await run(folder, "hooks", command, "zot:guard")
+async def test_an_extension_is_asked_nothing_as_a_hook_and_the_refusal_says_what_checks_it(folder: Path) -> None:
+    ended = await run(folder, "hooks", "try", "zot:guard")
     assert ended.returncode != 0
     assert "an extension speaks zot's protocol" in ended.stderr.decode()
-    assert "`hookgate ext doctor`" in ended.stderr.decode()
+    assert "`hookgate hooks check zot:guard` starts it" in ended.stderr.decode()
+
+
+async def test_check_starts_the_extension_of_that_name_and_no_other(folder: Path) -> None:
+    extension(installed(folder), "good", {"type": "register_command", "name": "good"})
+    extension(installed(folder), "dies", mode="exit_at_start")
+    ended = await run(folder, "hooks", "check", "good")
+    lines = [line.split(maxsplit=2) for line in ended.stdout.decode().splitlines()]
+    assert lines[0] == ["ok", "start", "it said hello"]
+    assert lines[3] == ["ok", "commands", "/Do, /good"]
+    assert (ended.returncode, started(folder, "dies")) == (0, False)
+    ended = await run(folder, "hooks", "check", "zot:dies", "--json")
+    assert (ended.returncode, json.loads(ended.stdout)["checks"][0]["verdict"]) == (1, "FAIL")
+    assert started(folder, "dies")
+    ended = await run(folder, "hooks", "check", "zot:nobody")
+    assert (ended.returncode, "there is no extension 'nobody'" in ended.stderr.decode()) == (2, True)
+
+
+def started(folder: Path, name: str) -> bool:
+    """Whether it ever was, by its log."""
+    return any(folder.rglob(f"ext-{name}.log"))

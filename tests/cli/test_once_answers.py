@@ -17,7 +17,7 @@ from tests.cli.program import (
     open_terminal,
     run,
 )
-from tests.model_server import calls, chunk, events, hang, open_model_server, says
+from tests.model_server import calls, chunk, events, fails, hang, open_model_server, says
 
 RULE = '[[approvals]]\nname = "shell"\ntools = ["bash"]\n'
 ANN = '[people.ann]\nids = ["telegram:7"]\n[[approvals]]\ntools = ["bash"]\napprovers = ["ann"]\n'
@@ -39,6 +39,27 @@ async def test_a_terminal_reads_along_and_is_asked(tmp_path: Path) -> None:
             await screen.sees("hookgate: it was interrupted before the end of the answer\n")
     assert screen.shown.count("It is") == 1
     await none_left(tmp_path)
+
+
+async def test_a_terminal_has_a_sign_of_life_that_is_gone_with_the_answer(tmp_path: Path) -> None:
+    size = (24, 60)
+    wanted = calls(("1", "bash", '{"command": "echo up > up; read line < on"}'))
+    slow = fails(429, "slow down", ("Retry-After", "2"))
+    async with (
+        open_fifo(tmp_path / "up") as tool,
+        open_fifo(tmp_path / "on"),
+        open_model_server(slow, wanted, says("Done.")) as server,
+        open_terminal(configured(tmp_path, server.base_url), "chat", "--once", "go", size=size) as screen,
+    ):
+        rows = await screen.stands(size, lambda it: it[:1] != [] and "retry 1 of 2 in" in it[0])
+        assert (len(rows), rows[0][:12], rows[0][-1]) == (1, "· asking p/m", "…")
+        await tool.rings()
+        await screen.stands(
+            size, lambda it: len(it) == 1 and it[0].startswith("· bash: echo up > up; read line < on … ")
+        )
+        (tmp_path / "on").write_text("\n")
+        assert await screen.ends() == 0
+        await screen.stands(size, lambda it: it == ["Done."])
 
 
 async def test_who_sits_there_is_asked_on_the_terminal_when_stdin_and_stdout_are_pipes(tmp_path: Path) -> None:

@@ -151,6 +151,16 @@ async def test_a_disabled_one_and_one_without_exec_keep_no_other_from_loading(tm
     assert b"/off" not in ended.stdout
 
 
+async def test_a_chat_says_once_that_one_has_not_come_up(tmp_path: Path) -> None:
+    bad = extension(tmp_path, "bad", mode="first")
+    manifest = json.loads((bad / "extension.json").read_text())
+    manifest["args"][2] = json.dumps(["Starting up..."])
+    (bad / "extension.json").write_text(json.dumps(manifest))
+    ended = await run(configured(tmp_path, NOWHERE), "chat", "--no-ext", "-e", str(bad), stdin=b"/quit\n")
+    [line] = ended.stderr.decode().splitlines()
+    assert line.startswith(f"extension load: {bad}: parse hello: ")
+
+
 async def test_stubborn_extensions_do_not_keep_a_chat_from_ending(tmp_path: Path) -> None:
     flags = [word for name in "abc" for word in ("-e", str(extension(tmp_path, name, mode="stubborn")))]
     async with open_pipes(configured(tmp_path, NOWHERE), "chat", "--no-ext", *flags) as screen:

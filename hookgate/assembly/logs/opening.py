@@ -15,6 +15,7 @@ import structlog
 from hookgate.assembly.logs.prompt_logs import PromptLogs
 from hookgate.channels.printable import printable
 from hookgate.protocol.interfaces import Redactor
+from hookgate.protocol.zot.names import EXTENSION
 from hookgate.sections import LogSection
 
 
@@ -62,8 +63,9 @@ class _Losing:
 def _not_twice(
     logs: PromptLogs, _logger: object, _method: str, event: structlog.types.EventDict
 ) -> structlog.types.EventDict:
-    """A chat tells what was let through in words of its own."""
-    if "let_through" in event and logs.on_screen:
+    """A chat tells in words of its own what was let through, and which extensions have not come up."""
+    missing = event.get("at_start") and str(event.get("hook")).startswith(EXTENSION)
+    if missing or ("let_through" in event and logs.on_screen):
         raise structlog.DropEvent
     return event
 

@@ -69,10 +69,11 @@ class _Call:
 
 @dataclass(frozen=True, slots=True)
 class Ended:
-    """A call, as one line. `well`: it did what it should."""
+    """A call, as one line. `well`: it did what it should; `refused`: it never ran, since somebody was against it."""
 
     line: str
     well: bool
+    refused: bool
 
 
 class Working:
@@ -147,7 +148,11 @@ class Working:
         call = self._calls.pop((step.turn_id, ended.call.id), _Call())
         label = _label(step, ended.call.name, ended.call.arguments)
         well = ended.status == "completed"
-        return Ended(f"· {label} … {_outcome(call, ended)}{', asked' if call.asked and well else ''}", well)
+        return Ended(
+            f"· {label} … {_outcome(call, ended)}{', asked' if call.asked and well else ''}",
+            well,
+            ended.status == "blocked",
+        )
 
 
 def _seconds(since: float, now: float) -> str:

@@ -75,11 +75,13 @@ async def doctor(config_file: Path | None, named: tuple[Path, ...]) -> int:
     return FAILED if found.problems or any(it.started and it.started.failed for it in visited) else 0
 
 
-async def visits(config: Config, named: tuple[Path, ...]) -> tuple[Found, list[Visit]]:
-    """What there is, and what each showed that a chat would load, in load order. Raises ConfigError."""
+async def visits(config: Config, named: tuple[Path, ...], only: str = "") -> tuple[Found, list[Visit]]:
+    """What there is, and what each showed that a chat would load, in load order; `only`: just that one is started.
+    Raises ConfigError."""
     flags = ExtensionFlags(named, discover=True)
     extensions = Extensions(config, flags, Joints(Registry(), ()), await looked(config, flags))
     specs = [plan.spec for plan in extensions.plans if isinstance(plan.spec, ExtensionSpec)]
+    specs = [it for it in specs if only in ("", it.name)]
     started = await _tried(specs, make_redactor(config).text)
     home, found = configuration.zot_home(config), extensions.found
     return found, [Visit(it, log_file(home, it.name), started.get(it.name)) for it in found.candidates]

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import sys
 
-from hookgate.check.run import LIMITS, Limits, Offer, check, print_json, print_report
+from hookgate.check.run import LIMITS, Limits, Offer, Report, check, print_json, print_report
+from hookgate.cli.hooks.extension import extension_report
 from hookgate.cli.hooks.subjects import Named, plan_of
 from hookgate.hooks.children.mounts import Plan
 from hookgate.hooks.children.process import ProcessSpec
@@ -12,13 +13,20 @@ from hookgate.protocol.hook.stages import Stage
 
 
 async def check_hook(named: Named, *, as_json: bool) -> int:
-    """A configured hook at its own stages and within its own limits; a program at all of them. Raises ConfigError."""
+    """A configured hook at its own stages and within its own limits; a program at all of them; a zot extension by
+    what it says when it is started. Raises ConfigError."""
+    report = None if named.is_program else await extension_report(named)
+    if report is None:
+        report = await _checked(named)
+    return (print_json if as_json else print_report)(report, sys.stdout.write)
+
+
+async def _checked(named: Named) -> Report:
     plan, _ = plan_of(named, frozenset(Stage))
     spec = plan.spec
     assert isinstance(spec, ProcessSpec)  # noqa: S101 - extensions have another wire
     limits, offer = (LIMITS, Offer()) if named.is_program else (_limits(plan, spec), _offer(spec))
-    report = await check(spec.command, spec.environment, spec.directory, limits, offer)
-    return (print_json if as_json else print_report)(report, sys.stdout.write)
+    return await check(spec.command, spec.environment, spec.directory, limits, offer)
 
 
 def _limits(plan: Plan, spec: ProcessSpec) -> Limits:

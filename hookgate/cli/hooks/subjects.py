@@ -59,7 +59,9 @@ def _configured(named: Named) -> tuple[Plan, Config]:
     (name,), processes = named.words, config.hooks.processes
     if name not in processes and name.startswith(EXTENSION):
         why = "an extension speaks zot's protocol and not that of hooks"
-        raise ConfigError(f"{name} cannot be tried so: {why}; `hookgate ext doctor` starts each and says what is odd")
+        raise ConfigError(
+            f"{name} cannot be asked so: {why}; `hookgate hooks check {name}` starts it and says what is odd"
+        )
     if name not in processes:
         there = ", ".join(processes) or "none"
         hint = f"(there are: {there}); a program goes behind `--`"

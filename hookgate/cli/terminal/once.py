@@ -4,16 +4,21 @@ from __future__ import annotations
 
 import signal
 import sys
-from collections.abc import Callable
-from contextlib import nullcontext
+from collections.abc import AsyncGenerator, Callable
+from contextlib import asynccontextmanager, nullcontext
 from functools import partial
 
+import trio
+
+from hookgate import config as configuration
 from hookgate.assembly.app import Runtime
 from hookgate.assembly.journals import open_conversation_journal
 from hookgate.assembly.logs.prompt_logs import PromptLogs
+from hookgate.assembly.logs.sinks import observer
 from hookgate.assembly.settings import Ports, Settings
+from hookgate.channels.display.working import OBSERVED
 from hookgate.channels.once import Once
-from hookgate.channels.screen import Plain
+from hookgate.channels.screen import OneRow, Plain, Screen, Write
 from hookgate.channels.surface import TerminalSurface
 from hookgate.channels.terminal import NAME, Terminal
 from hookgate.cli.printing import counted, write
@@ -23,7 +28,7 @@ from hookgate.cli.terminal.flags import Flags
 from hookgate.cli.terminal.pager import view
 from hookgate.cli.terminal.pictures import picture
 from hookgate.cli.terminal.piped import asked
-from hookgate.cli.terminal.seat import Seat, open_seat
+from hookgate.cli.terminal.seat import Seat, in_front, open_seat
 from hookgate.program.endings import DENIED, FAILED, INTERRUPTED
 from hookgate.program.signals import open_until_signal
 from hookgate.protocol.chat import Inbound
@@ -71,16 +76,46 @@ def _run(seat: Seat | None, flags: Flags) -> _Run:
     here = seat or Seat(1 if reads else 2)
     ask = None if seat is None else seat.ask
     viewing = partial(view, screen=here.descriptor)
-    terminal = Terminal(Plain(write if reads else here.write), ask, here.size, viewing)
+    terminal = Terminal(_screen(write if reads else here.write, here, seat), ask, here.size, viewing)
     person, reader = (None if seat is None else terminal), (terminal if reads else None)
-    return _Run(Once(to_stderr, person, reader, yes=flags.yes), terminal, reader)
+    channel = Once(terminal.beside if sys.stderr.isatty() else to_stderr, person, reader, yes=flags.yes)
+    return _Run(channel, terminal, reader)
+
+
+def _screen(put: Write, here: Seat, seat: Seat | None) -> Screen:
+    """With a sign of life where somebody sits and reads what this says."""
+    reads = seat is not None and (sys.stdout.isatty() or sys.stderr.isatty())
+    if not reads or configuration.terminal_type() == "dumb":
+        return Plain(put)
+
+    def draw(text: str) -> None:
+        # Behind a shell it would be drawn over what is typed there.
+        if in_front(here.descriptor):
+            here.write(text)
+
+    return OneRow(put, draw, lambda: here.size()[0])
+
+
+@asynccontextmanager
+async def _open_drawing(terminal: Terminal) -> AsyncGenerator[None]:
+    async with trio.open_nursery() as nursery:
+        nursery.start_soon(terminal.run)
+        try:
+            yield
+        finally:
+            nursery.cancel_scope.cancel()
+            terminal.screen.show("")
 
 
 async def _ask(run: _Run, settings: Settings, flags: Flags, question: Inbound) -> None:
     surfaces = {run.channel.name: TerminalSurface(run.reader or Terminal(Plain(stderr), None), displays=False)}
+    hear = partial(run.terminal.hear, brief=True)
+    inside = (observer("terminal", OBSERVED, hear),) if run.terminal.screen.shows else ()
     async with (
         open_conversation_journal(settings.config, NAME, flags.keep) as journal,
-        open_chat(settings, flags, Ports((run.channel,), surfaces, journal=journal), run.line, to_stderr) as runtime,
+        open_chat(
+            settings, flags, Ports((run.channel,), surfaces, inside=inside, journal=journal), run.line, to_stderr
+        ) as runtime,
     ):
         try:
             # It ends with its answer, so it begins with every tool that there will be.
@@ -97,11 +132,12 @@ async def _answered(run: _Run, runtime: Runtime, question: Inbound) -> None:
         to_stderr(unknown)
         run.status = FAILED
         return
-    if literal := extension_lines.literal(question.text):
-        await runtime.gateway.submit(replace(question, text=literal))
-    else:
-        await runtime.gateway.receive(question)
-    await runtime.gateway.idle(CHAT.session_key)
+    async with _open_drawing(run.terminal):
+        if literal := extension_lines.literal(question.text):
+            await runtime.gateway.submit(replace(question, text=literal))
+        else:
+            await runtime.gateway.receive(question)
+        await runtime.gateway.idle(CHAT.session_key)
     await show_diff(runtime, stderr)
     if run.channel.silent and commands.read(question) is not None:
         run.status = 0

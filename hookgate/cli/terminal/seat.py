@@ -34,7 +34,7 @@ class Seat:
     async def ask(self, prompt: str) -> str | None:
         """The line typed at this prompt; None where nobody can answer."""
         try:
-            if not _in_front(self.descriptor):
+            if not in_front(self.descriptor):
                 return None
             # What was typed before the question stood there is no answer to it.
             termios.tcflush(self.descriptor, termios.TCIFLUSH)
@@ -73,7 +73,7 @@ def open_seat() -> Generator[Seat | None]:
         yield None
         return
     try:
-        yield Seat(descriptor) if _in_front(descriptor) else None
+        yield Seat(descriptor) if in_front(descriptor) else None
     finally:
         os.close(descriptor)
 
@@ -86,7 +86,8 @@ def _opened() -> int:
     return -1
 
 
-def _in_front(descriptor: int) -> bool:
+def in_front(descriptor: int) -> bool:
+    """Whether this runs before the terminal, and not behind it."""
     try:
         return os.tcgetpgrp(descriptor) == os.getpgrp()
     except OSError:

@@ -197,9 +197,9 @@ class SupervisedHook:
         return True
 
     def _late(self, why: str) -> None:
-        self._cause = why
+        self._cause, at_start = why, not self.tried.is_set()
         self._become(self.state, why)
-        log.warning("hook_late", hook=self.name, state=self.state, reason=why)
+        log.warning("hook_late", hook=self.name, state=self.state, reason=why, at_start=at_start)
 
     def _ended(self, cause: str, words: tuple[str, ...]) -> None:
         self._cause, self.reason = cause, ended(cause, words, self._redact)
@@ -211,14 +211,15 @@ class SupervisedHook:
     async def _pause(self, ends: deque[float], restarts: Restarts) -> None:
         recent = [end for end in ends if monotonic() - end < restarts.crash_window_s]
         delay = restarts.delay(len(recent))
-        before = self._told_down
+        before, at_start = self._told_down, not self.tried.is_set()
         self._become("quarantined" if len(recent) >= restarts.crash_limit else "restarting", self.reason)
         self._told_down = self.state
         if self.required and self.state == "quarantined":
             raise RequiredHookFailed(self.name, self.reason)
         # Of a series of ends only the first is news, and that it is quarantined now.
         tell = log.info if len(recent) > 1 and before == self.state else log.warning
-        tell("hook_down", hook=self.name, state=self.state, reason=self.reason, retry_in_s=round(delay, 3))
+        what = {"state": self.state, "reason": self.reason, "retry_in_s": round(delay, 3)}
+        tell("hook_down", hook=self.name, **what, at_start=at_start)
         await trio.sleep(delay)
 
     def _become(self, state: State, reason: str) -> None:

@@ -12,7 +12,7 @@ class Written:
     """Both a live screen and one that is not."""
 
     def __init__(self, *, live: bool) -> None:
-        self.live = live
+        self.live = self.shows = live
         self.text = ""
 
     def write(self, text: str) -> None:

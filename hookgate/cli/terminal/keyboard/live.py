@@ -43,7 +43,7 @@ class LiveScreen:
     """Until the editor is there finished text is written at once, above the prompt that stands there for it; then the
     editor is told once of all that has come since it took what was there."""
 
-    live = True
+    live = shows = True
 
     def __init__(self, posts: Posts) -> None:
         self._cleared = False
