@@ -60,7 +60,7 @@ def environment(folder: Path) -> dict[str, str]:
 
 def unwarned(shown: str) -> str:
     """Without the line about the walls of shell commands, which a chat writes as soon as it has tried them."""
-    return re.sub(r"! [^\n]*hell commands [^\n]*\n", "", shown)
+    return re.sub(r"(?:> \n)?! [^\n]*hell commands [^\n]*\n", "", shown)
 
 
 async def run(folder: Path, *arguments: str, stdin: bytes = b"", home: Path | None = None) -> CompletedProcess[bytes]:

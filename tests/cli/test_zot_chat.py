@@ -177,8 +177,9 @@ async def test_each_action_of_a_command(tmp_path: Path) -> None:
     extension(installed(tmp_path), "ext")
     folder = configured(tmp_path, NOWHERE, QUIET + KNOWN)
     text = await shown(folder, *(typed for typed, _ in ACTIONS))
-    answers = [answer.strip() for answer in text.partition("\n")[2].split(PROMPT)]
-    assert answers == ["", *(expected or "" for _, expected in ACTIONS), ""]
+    _, *said = text.split(PROMPT)
+    answers = [(typed, answer.strip()) for typed, _, answer in (it.partition("\n") for it in said)]
+    assert answers == [*((typed, expected or "") for typed, expected in ACTIONS), ("", "")]
 
 
 async def test_a_prompt_of_a_command_is_the_users_message_and_a_display_reaches_no_model(tmp_path: Path) -> None:
