@@ -21,7 +21,7 @@ from hookgate.protocol.journal.audit import CallAudit
 from hookgate.protocol.journal.interfaces import Journal
 from hookgate.protocol.journal.values import Claim
 from hookgate.protocol.redacting import redacted
-from hookgate.protocol.values import LLMRequest, ProposedCall, Step, ToolCall, ToolResult, ToolSpec
+from hookgate.protocol.values import LLMRequest, ProposedCall, Step, ToolCall, ToolResult, ToolSpec, Usage
 from hookgate.tools.dispatch import rendered
 from hookgate.tools.memo import Memo
 from hookgate.tools.registry import Snapshot
@@ -57,6 +57,8 @@ class Batch:
     """The records of calls whose turn ended before they did, for whoever writes its end."""
     left: dict[str, str] = field(default_factory=dict[str, str])
     """What the model is told of these calls, by their ids, for whoever writes its end."""
+    spend: Callable[[Usage], None] = lambda _usage: None
+    """Hears what model calls have cost that a call has led to."""
 
     @property
     def redactor(self) -> Redactor:

@@ -107,6 +107,8 @@ async def _join(turn: Turn, heard: Heard) -> Batch:
     """The reply becomes part of the conversation, the last one with the end of the turn, and whoever watches hears of
     it. Its calls as they are run, under the ids that the journal knows them by."""
     said, reply, answer, batch = heard.said, heard.reply, heard.answer, heard.batch
+    if reply.usage is not None:
+        turn.transcript.spend(reply.usage)
     message = Message("assistant", said.text, tuple(it.recorded for it in said.calls), reasoning=reply.reasoning)
     # What a hook withholds is said to be so: in the place of an answer, and beside calls.
     withheld = (turn.line(heard.told, "notice"),) if heard.told else ()

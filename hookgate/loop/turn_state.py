@@ -95,8 +95,14 @@ class Turn:
         """For the calls of a reply to this request."""
         parts = (self.agent, self.outlet, self.transcript.held, step, request, snapshot, self.journal)
         rest = (self.memo, self.carried.used, self.slot)
-        cut_off, left = self.transcript.cut_off, self.transcript.left
-        batch = Batch(*parts, *rest, interrupted=lambda: bool(self.steering), cut_off=cut_off, left=left)
+        told = self.transcript
+        batch = Batch(
+            *(*parts, *rest),
+            interrupted=lambda: bool(self.steering),
+            cut_off=told.cut_off,
+            left=told.left,
+            spend=told.spend,
+        )
         its = self.within
         return batch if its is None else replace(batch, within=its, within_writer=its.writer)
 

@@ -29,7 +29,7 @@ from hookgate.protocol.journal.values import (
     Intent,
     PolicyChanged,
 )
-from hookgate.protocol.values import Message, ToolCall
+from hookgate.protocol.values import Message, ToolCall, Usage
 from hookgate.store.attempts import GIVEN_UP, MAX_ATTEMPTS
 from hookgate.store.journal import open_journal
 from hookgate.store.journal.audit.chain import links
@@ -134,6 +134,22 @@ async def test_what_joins_a_turn_ends_with_it_if_it_was_read_and_else_has_its_ow
     assert again is not None
     assert again.message == unread.id
     assert await texts(journal, again) == ["first", "as hooks left it", "both"]
+
+
+async def test_what_model_calls_have_cost_stands_with_what_they_have_led_to(opened: Open) -> None:
+    """Before a crash and after it, until the message has its outcome and as long as it is kept."""
+    first, second = Usage(7, 3, 2, 1), Usage(11, 1)
+    async with opened() as journal:
+        claim = await claimed(journal, "first")
+        await journal.work.append(claim, [Draft(Message("user", "first"))])
+        await journal.work.append(claim, [Draft(Message("assistant", "half"), usage=first)])
+    async with opened() as journal:
+        again = await journal.work.claim("g", 60)
+        assert again is not None
+        assert [it.usage for it in (await journal.work.load(again.conversation)).entries] == [None, first]
+        await journal.work.complete(again, "answered", [Draft(Message("assistant", "all"), usage=second)])
+        (exchange,) = await journal.chats.said(again.conversation)
+        assert exchange.usage == first + second == Usage(18, 4, 2, 1)
 
 
 async def test_what_had_joined_a_turn_is_known_to_who_goes_on_with_it(opened: Open) -> None:

@@ -108,7 +108,7 @@ async def _open_openai(stack: AsyncExitStack, name: str, config: Config, desk: D
     from hookgate.channels.openai.settings import OpenAIParts, OpenAISettings
 
     section = config.channels[name]
-    settings = OpenAISettings(name, section.on_disconnect, section.approval_wait_s)
+    settings = OpenAISettings(name, section.on_disconnect, section.approval_wait_s, section.show_tools)
     asked = (desk.receive, desk.withdraw, desk.rest, desk.agent, desk.tools)
     policies = partial(desk.policies.agents, name), partial(desk.policies.refuses, name)
     parts = OpenAIParts(

@@ -16,8 +16,9 @@ from starlette.routing import Route
 
 from hookgate.channels.http.requests import Gone, Refused, answer, read_body
 from hookgate.channels.http.server import App, Receive, Scope, Send
-from hookgate.channels.openai.answer import Answer
-from hookgate.channels.openai.answering import Whole, replay
+from hookgate.channels.openai.answers.answer import Answer
+from hookgate.channels.openai.answers.answering import Whole
+from hookgate.channels.openai.answers.past import replay
 from hookgate.channels.openai.asking import Asking, Posted
 from hookgate.channels.openai.completions.chunks import Completion
 from hookgate.channels.openai.completions.wire import read_completion_request
@@ -58,7 +59,7 @@ KINDS = {
 
 class OpenAIApi:
     def __init__(self, settings: OpenAISettings, parts: OpenAIParts, serving: Serving) -> None:
-        self._parts, self._started = parts, int(time())
+        self._settings, self._parts, self._started = settings, parts, int(time())
         self._asking = Asking(settings, parts)
         self._serving = serving
         self._load, self._aside = Load(), trio.CapacityLimiter(ASIDE)
@@ -123,7 +124,7 @@ class OpenAIApi:
         with self._load.request(key):
             posted, wanted = await self._posted(request, key, read_response_request)
             asked = await self._asking.response(posted, wanted)
-            form = Response(response_id(asked.place), wanted, int(time()))
+            form = Response(response_id(asked.place), wanted, int(time()), self._settings.show_tools)
             await self._serving.serve(Client(request, send, form, key), asked, stream=bool(wanted.stream))
 
     async def _response(self, request: Request) -> HttpResponse:
@@ -135,7 +136,9 @@ class OpenAIApi:
             raise turn_failed(said.failure)
         calls = tuple(replace(it, id=call_id(chat, it.id)) for it in said.calls)
         wanted = ResponseRequest(model=agent_of(chat) or DEFAULT_MODEL, input="")
-        return answer(Response(named, wanted, int(exchange.at)).body(Whole(said.text, said.finish_reason, calls)))
+        whole = Whole(tuple(said.parts), said.finish_reason, calls, said.usage)
+        form = Response(named, wanted, int(exchange.at), self._settings.show_tools)
+        return answer(form.body(whole))
 
     async def _forget(self, request: Request) -> HttpResponse:
         """One that stands alone: what is left of a conversation would lack it."""

@@ -8,16 +8,18 @@ from __future__ import annotations
 from collections.abc import Callable, Generator
 from contextlib import contextmanager
 
-from hookgate.channels.openai.answer import Answer
+from hookgate.channels.openai.answers.answer import Answer
+from hookgate.channels.openai.answers.calls import own_call, own_call_ended, theirs
 from hookgate.channels.openai.files import with_files_named
 from hookgate.protocol.channel import PRESENT, UNLIMITED
 from hookgate.protocol.chat import Chat, Outbound
 from hookgate.protocol.events.event import Event
-from hookgate.protocol.events.inside import ReplyEnded
+from hookgate.protocol.events.inside import CallEnded, ReplyEnded
 from hookgate.protocol.events.payloads import ApprovalDecided, ApprovalRequested, TurnEnd, TurnStart
 from hookgate.protocol.media import MediaStore
+from hookgate.protocol.values import Step
 
-OBSERVED = tuple(it.kind for it in (TurnStart, TurnEnd, ReplyEnded, ApprovalRequested, ApprovalDecided))
+OBSERVED = tuple(it.kind for it in (TurnStart, TurnEnd, ReplyEnded, CallEnded, ApprovalRequested, ApprovalDecided))
 
 
 class OpenAIChannel:
@@ -93,7 +95,10 @@ class OpenAIChannel:
         answer = self._running.get(session)
         match payload:
             case ReplyEnded() if answer is not None:
-                _end_reply(answer, payload, of_task=of_task)
+                _end_reply(answer, payload, step)
+            case CallEnded() if answer is not None and not (of_task or step.extension):
+                if payload.call.name not in theirs(step.inbound):
+                    answer.show(own_call_ended(step.iteration, payload))
             case ApprovalRequested() if answer is not None:
                 self._waiting[payload.id] = answer
                 answer.wait_for(payload.id)
@@ -115,8 +120,11 @@ def _key(chat: Chat, message: str) -> str:
     return f"{chat.session_key} {message}"
 
 
-def _end_reply(answer: Answer, ended: ReplyEnded, *, of_task: bool) -> None:
+def _end_reply(answer: Answer, ended: ReplyEnded, step: Step) -> None:
     if ended.usage is not None:
         answer.count(ended.usage, cut=ended.stop == "length")
-    if ended.stop == "tool_use" and not of_task:
+    if ended.stop == "tool_use" and not step.parent_turn_id:
         answer.end_part(ended.visible or "")
+        for call in ended.asked:
+            if call.name not in theirs(step.inbound):
+                answer.show(own_call(step.iteration, call))

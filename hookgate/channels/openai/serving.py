@@ -10,7 +10,9 @@ from starlette.requests import Request
 
 from hookgate.channels.http.requests import answer as json_answer
 from hookgate.channels.http.server import STREAMS, Send
-from hookgate.channels.openai.answering import Answering, Whole
+from hookgate.channels.openai.answers.answer import Piece
+from hookgate.channels.openai.answers.answering import Answering, Whole
+from hookgate.channels.openai.answers.calls import OwnCall
 from hookgate.channels.openai.asking import Asked
 from hookgate.channels.openai.channel import OpenAIChannel
 from hookgate.channels.openai.errors import ApiError, stopping, unauthorized
@@ -36,6 +38,10 @@ class Form(Protocol):
     def begin(self) -> bytes: ...
 
     def text(self, piece: str) -> bytes: ...
+
+    def call(self, call: OwnCall, /) -> bytes:
+        """Of one of our own tools; empty: it is not shown."""
+        ...
 
     def end(self, whole: Whole, shown: str) -> bytes:
         """`shown`: the text that was sent."""
@@ -69,7 +75,11 @@ class Client:
         await self.send({"type": "http.response.start", "status": 200, "headers": [*STREAM_HEADERS, *headers]})
         await self.put(self.form.begin())
 
-    async def tell(self, piece: str) -> None:
+    async def tell(self, piece: Piece) -> None:
+        if isinstance(piece, OwnCall):
+            if data := self.form.call(piece):
+                await self.put(data)
+            return
         self.shown += piece
         await self.put(self.form.text(piece) if piece else KEEP_ALIVE)
 
@@ -136,5 +146,5 @@ class Serving:
         return ended
 
 
-async def _nothing(_piece: str) -> None:
+async def _nothing(_piece: Piece) -> None:
     await trio.lowlevel.checkpoint()

@@ -22,11 +22,12 @@ DEFAULT_MODEL = "hookgate"
 @dataclass(frozen=True, slots=True)
 class OpenAISettings:
     """`on_disconnect`: what becomes of the turn of a client that leaves. `approval_wait_s`: so long a request waits
-    for a person, then it is told where to ask."""
+    for a person, then it is told where to ask. `show_tools`: a response has items of what our own tools do."""
 
     name: str
     on_disconnect: Literal["cancel", "detach"] = "cancel"
     approval_wait_s: float = 120.0
+    show_tools: bool = True
 
 
 @dataclass(frozen=True, slots=True)

@@ -147,6 +147,8 @@ async def _done(served: Served, agent: Agent, task: str, slot: Slot) -> ToolResu
         served.abort(error)
         await trio.sleep_forever()
     finally:
+        if (cost := transcript.cost) is not None:
+            batch.spend(cost)
         batch.cut_off.extend(replace(it, id=f"{served.call_id}/{it.id}") for it in transcript.cut_off)
         with trio.move_on_after(LEASE_S, shield=True):
             await transcript.release()

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING
 from hookgate.protocol.chat import Outbound
 from hookgate.protocol.dataclasses import replace
 from hookgate.protocol.journal.replies import open_calls
-from hookgate.protocol.journal.values import Draft, Entry, Fenced, Stored
-from hookgate.protocol.values import Message
+from hookgate.protocol.journal.values import Draft, Entry, Fenced, Stored, cost
+from hookgate.protocol.values import Message, Usage
 
 if TYPE_CHECKING:
     from hookgate.protocol.journal.audit import CallAudit
@@ -46,6 +46,7 @@ class Transcript:
         self._entries: list[Entry] = []
         self._messages: tuple[Message, ...] | None = ()
         self._measured, self._measured_at = 0, 0
+        self._spent: Usage | None = None
         # Messages that have joined under the claim, and those of them that the model has answered with the rest.
         self._joined: list[str] = []
         self._read: list[str] = []
@@ -78,6 +79,15 @@ class Transcript:
         """What the model counted for everything up to here, the last reply included."""
         self._measured, self._measured_at = tokens, len(self._entries)
 
+    def spend(self, usage: Usage) -> None:
+        """What a model call has cost: the next entry says so."""
+        self._spent = usage if self._spent is None else self._spent + usage
+
+    @property
+    def cost(self) -> Usage | None:
+        """Of all the turn's model calls that are stored."""
+        return cost(self.turn)
+
     @property
     def tokens(self) -> int:
         """What the model would count now: as it last did, and an estimate for what has come since."""
@@ -97,6 +107,7 @@ class Transcript:
             await self._load()
         self.claim, self.fence = replace(claim, stored=None), claim.fence
         self._joined, self._read = [], []
+        self._spent = None
         self._forget_cut_off()
         # A summary stands first, and has the highest number.
         self._begun = claim.first or max((it.number for it in self._entries), default=0) + 1
@@ -106,7 +117,7 @@ class Transcript:
     async def append(
         self, *drafts: Draft, outbox: Sequence[Outbound] = (), audits: Sequence[CallAudit] = ()
     ) -> tuple[Entry, ...]:
-        return self._wrote(await self.work.append(self.held, drafts, outbox, audits))
+        return self._wrote(await self.work.append(self.held, self._counted(drafts), outbox, audits))
 
     async def join(self, message: str, said: Message) -> None:
         """A message that was accepted while the turn ran becomes part of it."""
@@ -140,7 +151,7 @@ class Transcript:
     ) -> None:
         """The last that is said under the claim; calls that have no result get one that says so, but those that
         whoever has asked runs: their ids are `handed_over`."""
-        drafts = self._last(messages, handed_over)
+        drafts = self._counted(self._last(messages, handed_over))
         self._wrote(await self.work.complete(self.held, outcome, drafts, outbox, self._read, self.cut_off, why))
         self.claim = None
         self._forget_cut_off()
@@ -166,6 +177,13 @@ class Transcript:
         left = (call.id for call in open_calls(self._entries) if call.id not in handed_over)
         unanswered = (Message("tool", self.left.get(it, NO_RESULT), tool_call_id=it) for it in left)
         return [Draft(message) for message in (*unanswered, *messages)]
+
+    def _counted(self, drafts: Sequence[Draft]) -> Sequence[Draft]:
+        """With what was spent since the last entry that says so."""
+        if self._spent is None or not drafts:
+            return drafts
+        spent, self._spent = self._spent, None
+        return [*drafts[:-1], replace(drafts[-1], usage=spent)]
 
     async def _load(self) -> None:
         self._loaded(await self.work.load(self.conversation))

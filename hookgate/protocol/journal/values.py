@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import field
 from typing import Literal
 
 from hookgate.protocol.chat import Inbound, Outbound
 from hookgate.protocol.dataclasses import dataclass, replace
 from hookgate.protocol.hook.judgement import Judgement
-from hookgate.protocol.values import Message, ToolCall, ToolResult
+from hookgate.protocol.values import Message, ToolCall, ToolResult, Usage
 
 ArrivalKind = Literal["message", "command", "decision"]
 AcceptEffect = Literal["none", "stop", "new"]
@@ -150,21 +151,31 @@ class Entry:
     calls: tuple[CallRecord, ...] = ()
     upto: int = 0
     shown: str | None = None
+    usage: Usage | None = None
+
+
+def cost(entries: Iterable[Entry]) -> Usage | None:
+    """Of all of them; None: nobody counted any."""
+    known = [it.usage for it in entries if it.usage is not None]
+    return sum(known[1:], known[0]) if known else None
 
 
 @dataclass(frozen=True, slots=True)
 class Draft:
     """An entry before it has a number. `upto`: it is a summary that stands for every entry below that number.
-    `shown`: what people saw of it, where that is not its text; of a call's result, why the call did not run."""
+    `shown`: what people saw of it, where that is not its text; of a call's result, why the call did not run. `usage`:
+    what the model calls that led to it have cost, those of a task that the call gave included; None: there was none,
+    or nobody counted."""
 
     message: Message
     calls: tuple[CallRecord, ...] = ()
     upto: int = 0
     shown: str | None = None
+    usage: Usage | None = None
 
     def numbered(self, number: int) -> Entry:
         calls = tuple(replace(it, id=f"{number}.{index}") for index, it in enumerate(self.calls))
-        return Entry(number, self.message, calls, self.upto, self.shown)
+        return Entry(number, self.message, calls, self.upto, self.shown, self.usage)
 
 
 @dataclass(frozen=True, slots=True)

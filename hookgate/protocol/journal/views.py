@@ -12,7 +12,8 @@ from typing import Literal, Protocol
 from hookgate.protocol.chat import Chat, Inbound
 from hookgate.protocol.dataclasses import dataclass
 from hookgate.protocol.hook.judgement import Judgement
-from hookgate.protocol.journal.values import Conversation, Entry, Outcome, Row
+from hookgate.protocol.journal.values import Conversation, Entry, Outcome, Row, cost
+from hookgate.protocol.values import Usage
 
 
 @dataclass(frozen=True, slots=True)
@@ -139,6 +140,11 @@ class Exchange:
     outcome: Outcome | None
     entries: tuple[tuple[float, Entry], ...] = ()
     rows: tuple[tuple[float, Row], ...] = ()
+
+    @property
+    def usage(self) -> Usage | None:
+        """What its model calls have cost."""
+        return cost(entry for _, entry in self.entries)
 
 
 class Books(Protocol):

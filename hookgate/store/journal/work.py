@@ -100,8 +100,10 @@ class Work:
         def append(tables: Tables) -> tuple[Entry, ...]:
             number = tables.fenced(claim)
             note_calls(tables, number, claim, audits)
+            # What is said beside it comes after it, whoever reads both again.
+            entries = tables.write(number, written)
             tables.post(number, outbox, number_of(claim.message))
-            return tables.write(number, written)
+            return entries
 
         return await self._engine.write(append, barrier=bool(outbox))
 

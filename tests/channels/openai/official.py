@@ -103,6 +103,32 @@ def responses_with_tools(client: Any) -> Any:
     )
 
 
+def own_tools(client: Any) -> Any:
+    """What the gateway's tools do: items that the client knows as somebody else's, however it gets them."""
+    whole = client.responses.create(model="hookgate", input="look")
+    with client.responses.stream(model="hookgate", input="look") as stream:
+        kinds = {it.type.removeprefix("response.mcp_call.") for it in stream if ".mcp_call." in it.type}
+        streamed = stream.get_final_response()
+    again = client.responses.retrieve(whole.id)
+    assert (again.output, again.usage) == (whole.output, whole.usage)
+    history = [{"role": "user", "content": "look"}, *(it.to_dict() for it in whole.output)]
+    after = client.responses.create(model="hookgate", input=[*history, {"role": "user", "content": "say: more"}])
+    chained = ChatOpenAI(model="hookgate", base_url=BASE_URL, api_key=KEY, use_responses_api=True).invoke("look")
+    calls = [next(it for it in found.output if it.type == "mcp_call") for found in (whole, streamed)]
+    return (
+        [(type(it).__name__, it.name, it.status, "milk" in it.output) for it in calls],
+        sorted(kinds),
+        "milk" in whole.output_text,
+        after.output_text,
+        (
+            "milk" in chained.text,
+            chained.tool_calls,
+            chained.invalid_tool_calls,
+            chained.usage_metadata["total_tokens"],
+        ),
+    )
+
+
 async def asynchronous() -> Any:
     async with openai.AsyncOpenAI(base_url=BASE_URL, api_key=KEY) as client:
         asked = [{"role": "user", "content": "say: later"}]
@@ -139,6 +165,7 @@ print(
             "timed_out": timed_out(client),
             "responses": responses(client),
             "responses_with_tools": responses_with_tools(client),
+            "own_tools": own_tools(client),
             "async": asyncio.run(asynchronous()),
             "langchain": langchain(),
         }

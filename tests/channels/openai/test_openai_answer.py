@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from hookgate.channels.openai.answer import Answer
+from hookgate.channels.openai.answers.answer import PARAGRAPH, Answer
 from hookgate.protocol.chat import Chat, Outbound
 
 
@@ -12,8 +12,8 @@ def test_a_reply_that_is_written_anew_is_another_paragraph() -> None:
     answer.write("The capital of Fr")
     answer.restart()
     answer.write("Paris ")
-    assert answer.pieces == ["The capital of Fr", "\n\n", "Paris "]
+    assert answer.pieces == [PARAGRAPH, "The capital of Fr", PARAGRAPH, "Paris "]
     answer.take(Outbound(Chat("api", "1"), "Paris it is."))
     answer.end_turn(completed=True)
-    assert "".join(answer.pieces) == "The capital of Fr\n\nParis it is."
+    assert answer.pieces[-2:] == ["Paris ", "it is."]
     assert (answer.text, answer.over) == ("Paris it is.", True)

@@ -38,11 +38,13 @@ def node() -> str:
 
 
 def model(received: Received) -> Answer:
-    """`say: X` is answered with X, `weather` with a call, a call's result with itself."""
+    """`say: X` is answered with X, `weather` with a call, `look` with one of ours, a call's result with itself."""
     last = received.body["messages"][-1]
     text = str(last["content"])
     if last["role"] == "user" and text == "weather":
         return calls(("m1", "weather", '{"city":"Oslo"}'))
+    if last["role"] == "user" and text == "look":
+        return calls(("m1", "read", '{"path": "notes.txt"}'))
     if text == "slow":
         return replace(says("at last"), pause_s=SLOW_S / 4)
     return says(*text.removeprefix("say: ").split("|"))
@@ -58,6 +60,7 @@ async def ran(api: Api, *command: str) -> dict[str, Any]:
 
 
 async def test_the_official_client_and_langchain_get_what_they_expect(python: str, tmp_path: Path) -> None:
+    (tmp_path / "notes.txt").write_text("milk")
     async with open_api(tmp_path, otherwise=model) as api:
         got = await ran(api, python, "-I", str(HERE / "official.py"))
         assert got == {
@@ -70,6 +73,13 @@ async def test_the_official_client_and_langchain_get_what_they_expect(python: st
             "timed_out": "at last",
             "responses": ["first", "second", "in pieces", "in pieces", 10],
             "responses_with_tools": ["weather", '{"city":"Oslo"}', "cold", "weather", "cold"],
+            "own_tools": [
+                [["McpCall", "read", "completed", True]] * 2,
+                ["completed", "in_progress"],
+                True,
+                "more",
+                [True, [], [], 20],
+            ],
             "async": ["later", "later"],
             "langchain": ["chained", "in pieces", "weather", {"city": "Oslo"}],
         }

@@ -78,5 +78,7 @@ async def test_a_request_that_is_sent_again_after_a_crash_is_the_one_turn(tmp_pa
                     answered = await ask(address, key)
                     assert answered.status_code == 200, answered.text
                     assert answered.json()["choices"][0]["message"]["content"] == "Paid."
+                    # Of both model calls that gave an answer, the one before the crash too.
+                    assert answered.json()["usage"]["total_tokens"] == 20
             assert (tmp_path / "count.txt").read_text() == "x\n"
             assert len(model.requests) == 3

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from hookgate.channels.openai.answering import CHANGED, Whole
+from hookgate.channels.openai.answers.answering import CHANGED, Whole
+from hookgate.channels.openai.answers.calls import OwnCall
 from hookgate.channels.openai.errors import ApiError, turn_failed
 from hookgate.channels.openai.wire import DONE
 from hookgate.protocol.codec import encode
@@ -27,6 +28,10 @@ class Completion:
 
     def text(self, piece: str) -> bytes:
         return self._chunk({"content": piece})
+
+    def call(self, _call: OwnCall) -> bytes:
+        """Clients would run it."""
+        return b""
 
     def end(self, whole: Whole, shown: str) -> bytes:
         if not whole.text.startswith(shown):

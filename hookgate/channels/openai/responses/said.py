@@ -38,11 +38,13 @@ def read_input(request: ResponseRequest) -> Said:
                 messages.append(
                     Message("tool", text, tool_call_id=_needed(item.call_id, f"{where}.call_id"), media=media)
                 )
+            case "mcp_call":
+                _add_own_call(messages, item, number)
             case other if other not in LEFT_OUT:
                 raise bad_request(f"an item of the type {other!r} is not taken here", f"{where}.type")
             case _:
                 pass
-    if not messages or messages[-1].role == "assistant":
+    if not messages or messages[-1].role == "assistant" or request.input[-1].type == "mcp_call":
         raise bad_request("the last item has to be a user's message, or what a function gave", "input")
     return Said(BETWEEN.join(system), tuple(messages))
 
@@ -68,6 +70,19 @@ def _add_call(messages: list[Message], item: Item, where: str) -> None:
         messages[-1] = replace(messages[-1], tool_calls=(*messages[-1].tool_calls, call))
     else:
         messages.append(Message("assistant", "", (call,)))
+
+
+def _add_own_call(messages: list[Message], item: Item, number: int) -> None:
+    """What one of our tools did, as the client was shown it."""
+    call_id = item.id or f"mcp_{number}"
+    named = {"call_id": call_id, "name": _needed(item.name, f"input[{number}].name")}
+    _add_call(messages, item.model_copy(update=named), f"input[{number}]")
+    text, media = _content(item.output, f"input[{number}].output")
+    messages.append(Message("tool", text or _error(item.error), tool_call_id=call_id, media=media))
+
+
+def _error(error: object) -> str:
+    return error if isinstance(error, str) and error else "No result."
 
 
 def _needed(value: str | None, where: str) -> str:

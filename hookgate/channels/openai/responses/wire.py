@@ -21,12 +21,14 @@ class Item(WireModel):
     """Of any type: which members it needs is said by that."""
 
     type: str = "message"
+    id: str | None = None
     role: Literal["system", "developer", "user", "assistant"] | None = None
     content: str | Parts[InputPart] | None = None
     call_id: str | None = None
     name: str | None = None
     arguments: str | None = None
     output: str | Parts[InputPart] | None = None
+    error: Any = None
 
 
 class ResponseTool(Function):

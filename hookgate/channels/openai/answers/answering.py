@@ -6,18 +6,18 @@ Knows no wire: whoever speaks one says how pieces and ends read.
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Iterable, Iterator
 from dataclasses import field
 
 import trio
 
-from hookgate.channels.openai.answer import Answer
+from hookgate.channels.openai.answers.answer import BETWEEN, PARAGRAPH, Answer, Part, Piece, text_of
+from hookgate.channels.openai.answers.calls import OwnCall
+from hookgate.channels.openai.answers.past import replay
 from hookgate.channels.openai.asking import Asked
 from hookgate.channels.openai.channel import OpenAIChannel
 from hookgate.channels.openai.errors import ApiError, busy, turn_failed
-from hookgate.channels.openai.files import with_files_named
 from hookgate.channels.openai.identity import call_id
-from hookgate.channels.openai.said import BETWEEN
 from hookgate.channels.openai.settings import OpenAIParts, OpenAISettings
 from hookgate.protocol.dataclasses import dataclass, replace
 from hookgate.protocol.journal.decisions import Standing
@@ -32,37 +32,65 @@ CHANGED = "what was sent of it was taken back: the same request with its Idempot
 
 TOO_MUCH = "that was too much at once: send it again in a while"
 
-Tell = Callable[[str], Awaitable[None]]
-"""Takes the next piece of text; an empty one is a sign of life."""
+Tell = Callable[[Piece], Awaitable[None]]
+"""Takes the next piece of text, or a call as it is by now; an empty one is a sign of life."""
 
 
 @dataclass(frozen=True, slots=True)
 class Whole:
-    """All that a client reads of its request, and why it ends."""
+    """All that a client reads of its request, and why it ends. `calls`: those that are its own to run."""
 
-    text: str
+    parts: tuple[Part, ...]
     reason: str
     calls: tuple[ProposedCall, ...] = ()
     usage: Usage | None = None
 
+    @property
+    def text(self) -> str:
+        return text_of(self.parts)
+
 
 @dataclass
 class _Told:
-    """`parts`: whole texts; `begun`: something of the next one was told."""
+    """`parts`: whole ones; `begun`: something of this paragraph was told, `any` of another one before."""
 
     tell: Tell
-    parts: list[str] = field(default_factory=list[str])
+    parts: list[Part] = field(default_factory=list[Part])
     begun: bool = False
+    any: bool = False
 
-    async def piece(self, text: str) -> None:
-        if text and not self.begun and self.parts:
-            await self.tell(BETWEEN)
-        self.begun = self.begun or bool(text)
-        await self.tell(text)
+    async def pieces(self, pieces: Iterable[Piece]) -> None:
+        for it in _joined(pieces):
+            if it == PARAGRAPH:
+                self.begun = False
+            elif isinstance(it, OwnCall):
+                await self.tell(it)
+            else:
+                text = f"{BETWEEN}{it}" if self.any and not self.begun else it
+                self.begun = self.any = True
+                await self.tell(text)
 
-    def end(self, text: str) -> None:
-        self.parts += [text] if text else []
+    async def line(self, text: str) -> None:
+        await self.pieces((PARAGRAPH, text))
+
+    def end(self, *parts: Part) -> None:
+        self.parts.extend(parts)
         self.begun = False
+
+
+def _joined(pieces: Iterable[Piece]) -> Iterator[Piece]:
+    """What was written meanwhile of one paragraph is one piece."""
+    text = ""
+    for it in pieces:
+        if isinstance(it, str) and it != PARAGRAPH:
+            text += it
+            continue
+        if text:
+            yield text
+        text = ""
+        yield it
+    if text:
+        yield text
 
 
 class Answering:
@@ -86,24 +114,30 @@ class Answering:
                 ended = await self._read(asked, (accepted, own), told)
             calls = tuple(replace(it, id=call_id(chat, it.id)) for it in own.calls) if ended else ()
             reason = own.finish_reason if ended else "stop"
-            return Whole(BETWEEN.join(told.parts), reason, calls, own.usage)
+            usage = await self._spent(accepted) if accepted.known and ended else own.usage
+            return Whole(tuple(told.parts), reason, calls, usage)
 
-    async def _read(self, asked: Asked, its: tuple[Accepted, Answer], told: _Told, at: int = 0) -> bool:
-        """False: it waits for a person still. Raises ApiError."""
+    async def _read(self, asked: Asked, its: tuple[Accepted, Answer], told: _Told, *, put_off: bool = False) -> bool:
+        """`put_off`: without what its client has read before. False: it waits for a person still. Raises ApiError."""
         (accepted, answer), look_s, until = its, FIRST_LOOK_S, None
+        at = answer.unread if put_off else 0
         while True:
-            if text := "".join(answer.pieces[at:]):
+            if pieces := answer.pieces[at:]:
                 at = len(answer.pieces)
-                await told.piece(text)
+                await told.pieces(pieces)
                 continue
             if answer.over:
                 break
             waits = self._waits(asked, answer)
             until = (until or trio.current_time() + self._settings.approval_wait_s) if waits else None
             if until is not None and trio.current_time() >= until and (line := await self._says(asked, waits)):
+                if at < len(answer.pieces):
+                    continue
+                told.end(*(answer.rest if put_off else answer.parts))
+                answer.put_off()
                 await self._defer(asked, accepted)
-                await told.piece(f"{BETWEEN}{line}" if told.begun else line)
-                told.end(BETWEEN.join((*answer.parts, line)))
+                await told.line(line)
+                told.end(line)
                 return False
             with trio.move_on_at(min(trio.current_time() + look_s, until or trio.current_time() + look_s)) as quiet:
                 await answer.news()
@@ -111,9 +145,9 @@ class Answering:
                 look_s = min(look_s * 2, KEEP_ALIVE_S)
                 if not answer.begun:
                     await self._look(accepted, answer, whole=True)
-                await told.piece("")
+                await told.tell("")
         await self._check(accepted, answer)
-        told.end(answer.text)
+        told.end(*(answer.rest if put_off else answer.parts))
         return True
 
     async def _check(self, accepted: Accepted, answer: Answer) -> None:
@@ -130,6 +164,11 @@ class Answering:
     async def _exchange(self, accepted: Accepted) -> Exchange | None:
         said = await self._parts.journal.chats.said(accepted.conversation)
         return next((it for it in said if it.message == accepted.id), None)
+
+    async def _spent(self, accepted: Accepted) -> Usage | None:
+        """Before a crash too, whoever has asked then."""
+        found = await self._exchange(accepted)
+        return None if found is None else found.usage
 
     async def _look(self, accepted: Accepted, answer: Answer, *, whole: bool) -> None:
         """Where it was answered before, or by nobody who runs now, that is the answer."""
@@ -167,15 +206,13 @@ class Answering:
         conversation = await self._parts.journal.intake.conversation(chat.session_key, self._parts.agent(chat))
         accepted = Accepted(it.message, conversation, known=True)
         with self._channel.reading(chat, it.inbound.message_id) as answer:
-            # Its client has read what came before.
-            at = len(answer.pieces)
             await self._look(accepted, answer, whole=False)
             try:
-                ended = await self._read(asked, (accepted, answer), told, at)
+                ended = await self._read(asked, (accepted, answer), told, put_off=True)
             except ApiError as error:
                 if not answer.failure:
                     raise
-                await told.piece(error.message)
+                await told.line(error.message)
                 told.end(error.message)
                 ended = True
         if ended:
@@ -197,19 +234,3 @@ def _waiting(asked: Asked, standing: Standing) -> str:
         f"{its.shown.headline} It waits for a person: /approve {its.id[:8]} or /deny {its.id[:8]}, {where}. "
         "The answer comes with the next message of this session."
     )
-
-
-async def replay(answer: Answer, exchange: Exchange, parts: OpenAIParts, *, whole: bool) -> None:
-    """What was answered, as the journal has it; not `whole`: without what was said before the end."""
-    rows = [await with_files_named(row.outbound, parts.media) for _, row in exchange.rows if not row.outbound.request]
-    if answer.begun or answer.over:
-        # Somebody else has looked meanwhile.
-        return
-    answer.begun = bool(exchange.entries)
-    said = [entry for _, entry in exchange.entries if entry.message.role == "assistant"]
-    before = said if said and said[-1].calls else said[:-1]
-    for entry in before if whole else ():
-        answer.end_part(parts.redactor.text(entry.message.content if entry.shown is None else entry.shown))
-    for row in rows:
-        answer.take(row)
-    answer.end()

@@ -2,20 +2,36 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+from typing import cast
+
 import trio
 
+from hookgate.channels.openai.answers.calls import OwnCall
 from hookgate.protocol.chat import Outbound
+from hookgate.protocol.dataclasses import replace
 from hookgate.protocol.values import ProposedCall, Usage
+
+BETWEEN = "\n\n"
+PARAGRAPH = ""
+"""Among pieces: what was written goes on as another one."""
+Piece = str | OwnCall
+Part = str | OwnCall
+
+
+def text_of(parts: Iterable[Part]) -> str:
+    return BETWEEN.join(it for it in parts if isinstance(it, str))
 
 
 class Answer:
-    """`pieces`: its text as it was written, never taken back: what is written anew is another paragraph. `parts`: as
-    it is, each reply of the turn and each line beside them. `waits_for`: the approval request that the turn waits
-    for. `begun`: a turn has taken the message, and is `running`; `over`: nothing more comes."""
+    """`pieces`: its text as it was written, never taken back: what is written anew is another paragraph; and calls of
+    our own tools, each as it began and as it ended. `parts`: as it is, each reply of the turn, each call and each
+    line beside them. `waits_for`: the approval request that the turn waits for. `begun`: a turn has taken the
+    message, and is `running`; `over`: nothing more comes."""
 
     def __init__(self) -> None:
-        self.pieces: list[str] = []
-        self.parts: list[str] = []
+        self.pieces: list[Piece] = []
+        self.parts: list[Part] = []
         self.calls: tuple[ProposedCall, ...] = ()
         self.usage: Usage | None = None
         self.failure = ""
@@ -25,10 +41,11 @@ class Answer:
         self._news = trio.Event()
         self._written: list[str] = []
         self._again = self._answered = self._cut = False
+        self._read_pieces, self._read_parts = 0, frozenset[int]()
 
     @property
     def text(self) -> str:
-        return "\n\n".join(self.parts)
+        return text_of(self.parts)
 
     @property
     def finish_reason(self) -> str:
@@ -72,16 +89,46 @@ class Answer:
         self._tell()
 
     def _put(self, piece: str) -> None:
-        if not self._written and (self.parts or self._again):
-            self.pieces.append("\n\n")
+        if not self._written:
+            self.pieces.append(PARAGRAPH)
         self._written.append(piece)
         self.pieces.append(piece)
+        self._tell()
+
+    def show(self, call: OwnCall) -> None:
+        """As it is by now; its arguments stay those that it began with."""
+        place = next((n for n, it in enumerate(self.parts) if isinstance(it, OwnCall) and it.id == call.id), None)
+        if place is None:
+            self.parts.append(call)
+        else:
+            begun = cast("OwnCall", self.parts[place])
+            call = replace(begun, state=call.state, output=call.output)
+            self.parts[place] = call
+        self.pieces.append(call)
         self._tell()
 
     def count(self, usage: Usage, *, cut: bool) -> None:
         """Of one more model call; `cut`: it came to its limit."""
         self.usage = usage if self.usage is None else self.usage + usage
         self._cut = cut
+
+    # --- who has read it ---
+
+    def put_off(self) -> None:
+        """Its client has read all of it that there is, and reads the rest with what it asks next."""
+        self._read_pieces = len(self.pieces)
+        ended = (n for n, it in enumerate(self.parts) if isinstance(it, str) or it.state != "running")
+        self._read_parts = frozenset(ended)
+
+    @property
+    def unread(self) -> int:
+        """The place of the first piece that was not put off."""
+        return self._read_pieces
+
+    @property
+    def rest(self) -> tuple[Part, ...]:
+        """The parts that were not, and calls that had not ended then."""
+        return tuple(it for n, it in enumerate(self.parts) if n not in self._read_parts)
 
     # --- what the gateway sends, and the end ---
 
