@@ -21,7 +21,8 @@ INCOMPLETE = {"length": "max_output_tokens", "content_filter": "content_filter"}
 
 @dataclass
 class Response:
-    """One response on its way to one client. `created`: seconds of the wall clock. `tools`: what our own do is shown."""
+    """One response on its way to one client. `created`: seconds of the wall clock. `tools`: it shows what our own
+    do."""
 
     id: str
     request: ResponseRequest
