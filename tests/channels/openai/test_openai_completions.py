@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from hookgate.channels.openai import answering
+from hookgate.channels.openai.answers import answering
 from hookgate.operations.hooks import reload_hooks
 from tests.channels.openai.serving_api import add_key, asking, open_api
 from tests.model_server import fails, says
