@@ -52,7 +52,7 @@ class Running:
     def title(self) -> str:
         """Who answers, for people."""
         none = "No hookgate of this configuration file or workspace is running; the one"
-        return printable(f"{none} at {self.path}{self._whose}:" if self.strange else f"The hookgate at {self.path}:")
+        return printable(f"{none} at {self.path}{self.whose}:" if self.strange else f"The hookgate at {self.path}:")
 
     def tell(self) -> None:
         """On stderr, where the answer alone goes to stdout."""
@@ -65,10 +65,10 @@ class Running:
     def line(self) -> str:
         """For a list of what runs."""
         pid = f" (pid {self.pid})" if self.pid else ""
-        return f"{self.path}{pid}{self._whose}"
+        return f"{self.path}{pid}{self.whose}"
 
     @property
-    def _whose(self) -> str:
+    def whose(self) -> str:
         known = f", which works in {self.home.workspace} with {self.home.file}"
         return known if self.home != Home() else ", which does not say whose it is"
 
@@ -126,6 +126,14 @@ def unasked(config_file: Path | None) -> str:
 
 def _none_answers() -> str:
     return f"no control socket answers in {configuration.runtime_directory()}"
+
+
+def others(config_file: Path | None, asked: Running | None, looks: str) -> Iterator[Running]:
+    """Those that can be asked this besides the one that was, the newest first."""
+    with suppress(NothingRunning):
+        for it in _all(_here(config_file)):
+            if looks in it.looks and (asked is None or it.path != asked.path):
+                yield it
 
 
 def running_for(method: str, config_file: Path | None, control: Path | None) -> Running:

@@ -108,10 +108,10 @@ def _newest_first(directory: Path) -> list[Path]:
         raise NothingRunning(f"no hookgate is running ({error})") from None
     dated: list[tuple[int, Path]] = []
     for path in directory.glob("*.sock"):
-        try:
-            dated.append((path.lstat().st_mtime_ns, path))
-        except FileNotFoundError:  # that hookgate ended just now
-            continue
+        # Without those whose hookgate ended just now; a link may lead out of this folder.
+        with suppress(OSError):
+            if path.stat().st_uid == os.geteuid():
+                dated.append((path.lstat().st_mtime_ns, path))
     return [path for _, path in sorted(dated, reverse=True) if path.stem.isdecimal()]
 
 

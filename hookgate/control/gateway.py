@@ -214,4 +214,4 @@ def _about(settings: Settings, methods: Methods) -> About:
     file = (settings.file or settings.base / configuration.FILE_NAME).resolve()
     named = {name: Changes(methods[name].changes) for name in sorted(methods)}
     journal = address_of(journal_place(settings.config))
-    return About(str(file), configuration.workspace_key(settings.config), os.getpid(), named, journal)
+    return About(settings.called or str(file), configuration.workspace_key(settings.config), os.getpid(), named, journal)

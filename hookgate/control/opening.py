@@ -14,7 +14,7 @@ from hookgate import config as configuration
 from hookgate.assembly.app import Runtime
 from hookgate.control.client import socket_path
 from hookgate.control.methods import Methods
-from hookgate.control.place import ControlUnavailable
+from hookgate.control.place import ControlUnavailable, linked
 from hookgate.control.serve import open_control
 
 log = structlog.get_logger("hookgate.control")
@@ -36,7 +36,8 @@ async def open_gateway_control(runtime: Runtime, path: Path | None) -> AsyncGene
 
     section = runtime.settings.config.control
     explicit = path or (Path(section.path) if section.path else None)
-    socket = explicit or socket_path(configuration.runtime_directory())
+    usual = socket_path(configuration.runtime_directory())
+    socket = explicit or usual
     async with AsyncExitStack() as stack:
         try:
             await stack.enter_async_context(open_control(socket, methods))
@@ -44,4 +45,14 @@ async def open_gateway_control(runtime: Runtime, path: Path | None) -> AsyncGene
             if explicit:
                 raise
             log.warning("no_control_socket", reason=str(error))
+        if explicit:
+            _link(stack, usual, explicit)
         yield
+
+
+def _link(stack: AsyncExitStack, usual: Path, socket: Path) -> None:
+    """Whoever runs a command anywhere finds it, and so is told which gateways run."""
+    try:
+        stack.enter_context(linked(usual, socket))
+    except ControlUnavailable as error:
+        log.warning("control_socket_not_linked", reason=str(error))

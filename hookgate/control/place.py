@@ -49,6 +49,24 @@ def claimed(path: Path) -> Generator[Claim]:
         claim.listener.close()
 
 
+@contextmanager
+def linked(path: Path, socket: Path) -> Generator[None]:
+    """A link at `path` to a socket that stands elsewhere, for whoever looks here; leaving removes it. Raises
+    ControlUnavailable."""
+    _make_folder(path.parent)
+    with _settled(path.parent):
+        _clear_away(path.parent)
+        try:
+            path.symlink_to(socket.absolute())
+        except OSError as error:
+            raise ControlUnavailable(f"{path}: {error.strerror}") from None
+    try:
+        yield
+    finally:
+        with suppress(OSError):
+            path.unlink()
+
+
 def is_live(path: Path) -> bool:
     """Whether somebody listens at the socket. One that cannot be told (no permission, say) counts as live."""
     with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as probe:
@@ -77,11 +95,15 @@ def check_private(folder: Path) -> None:
         raise ControlUnavailable(f"{folder}: other users may write to it (chmod 700 it)")
 
 
-def _claim(path: Path) -> Claim:
+def _make_folder(folder: Path) -> None:
     try:
-        path.parent.mkdir(mode=FOLDER_MODE, parents=True, exist_ok=True)
+        folder.mkdir(mode=FOLDER_MODE, parents=True, exist_ok=True)
     except OSError as error:
-        raise ControlUnavailable(f"{path.parent}: {error.strerror}") from None
+        raise ControlUnavailable(f"{folder}: {error.strerror}") from None
+
+
+def _claim(path: Path) -> Claim:
+    _make_folder(path.parent)
     with _settled(path.parent):
         _make_way(path)
         if path.stem.isdecimal():
@@ -125,7 +147,8 @@ def _clear_away(folder: Path) -> None:
     """What those have left, named by their processes, who were killed."""
     for path in folder.glob("*.sock"):
         with suppress(OSError):
-            if path.stem.isdecimal() and stat.S_ISSOCK(path.lstat().st_mode) and not is_live(path):
+            mode = path.lstat().st_mode
+            if path.stem.isdecimal() and (stat.S_ISSOCK(mode) or stat.S_ISLNK(mode)) and not is_live(path):
                 path.unlink()
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import re
+import shlex
 import signal
 from pathlib import Path
 from typing import Any
@@ -12,7 +13,7 @@ from typing import Any
 import httpx
 import trio
 
-from tests.cli.program import none_left
+from tests.cli.program import none_left, run
 from tests.processes import line_of
 from tests.serve.gateway import configured
 from tests.serve.started import DEADLINE_S, says, serving, until
@@ -87,6 +88,7 @@ async def test_the_demo_opens_a_page_where_a_call_waits_for_whoever_has_its_toke
         async with serving(tmp_path, "demo", "--web") as (process, client):
             assert process.stdout is not None
             [card] = await until(client, "/api/approvals", bool)
+            await is_found_from_elsewhere(tmp_path)
             assert "deploy.sh --dry-run" in json.dumps(card)
             # Whoever has the token of a gateway without operators is one.
             assert (await client.get("/ops/api/now")).json()["counts"]["approvals"] == 1
@@ -107,6 +109,27 @@ async def test_the_demo_opens_a_page_where_a_call_waits_for_whoever_has_its_toke
             process.send_signal(signal.SIGINT)
             assert await process.wait() == 0
     await none_left(tmp_path)
+
+
+async def is_found_from_elsewhere(home: Path) -> None:
+    """Where a message is, from a folder without a configuration, and what to type in one that has its own."""
+    empty, other = home / "empty", home / "other"
+    for folder in (empty, other):
+        folder.mkdir()
+    (other / "hookgate.toml").write_text('[agent]\nmodel = "p/m"\n[providers.p]\nkind = "openai"\n')
+    found = await run(empty, "where", "Deploy the", home=home)
+    assert "held up, and waits for a person" in found.stdout.decode(), found.stderr
+    assert found.stderr.startswith(
+        b"note: no hookgate of this configuration file or workspace is running; the one at "
+    )
+    away = await run(other, "where", "Deploy the", home=home)
+    assert (away.returncode, away.stdout) == (1, b"")
+    typed = away.stderr.decode().strip().rpartition("with the demo: ")[2]
+    said, *rest = shlex.split(typed)
+    assert (said, rest[:2]) == ("hookgate", ["where", "Deploy the"])
+    assert (await run(other, *rest, home=home)).stdout == found.stdout
+    nobody = await run(empty, "where", "Deploy the", home=empty)
+    assert b"no gateway that can be asked runs here as this user" in nobody.stderr
 
 
 async def asked_by_rpc(shown: str, method: str, member: str = "result") -> Any:

@@ -3,6 +3,8 @@ that runs knows best."""
 
 from __future__ import annotations
 
+import shlex
+import sys
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import asdict
@@ -14,52 +16,112 @@ from hookgate.channels.printable import printable
 from hookgate.cli.journal.file import journal_of
 from hookgate.cli.journal.place import Place
 from hookgate.cli.printing import counted, failed, moment, say, say_json, table
-from hookgate.cli.running import Running, looked_at, unasked
+from hookgate.cli.running import Running, looked_at, others, unasked
+from hookgate.config import ConfigError
 from hookgate.control.client import ControlFailed, NothingRunning, call, read_rows
 from hookgate.operations.journal.messages import whole_id
 from hookgate.program.endings import FAILED
-from hookgate.store.places import open_look_at, place_of
+from hookgate.protocol.catalog import StoreFailed
+from hookgate.protocol.dataclasses import dataclass
+from hookgate.store.places import JournalPlace, open_look_at, place_of
 
 if TYPE_CHECKING:
     from hookgate.protocol.journal.upkeep import FoundMessage
     from hookgate.protocol.journal.views import Whereabouts
     from hookgate.store.journal.tables import Tables
 
+METHOD = "journal.find"
 TEXT = 60
 MOST = 20
 """Of messages that were not named by their ids, the newest."""
 
 
+@dataclass(frozen=True)
+class _Looked:
+    """What a journal holds. `by_words`: those that were not named by their ids."""
+
+    journal: JournalPlace
+    found: tuple[Whereabouts, ...]
+    by_words: Mapping[str, FoundMessage]
+
+
 def show_messages(words: str, place: Place, control: Path | None, *, as_json: bool) -> int:
     """Raises ConfigError and StoreFailed, and NothingRunning where `control` was named and nobody listens."""
+    gateway = None if place.session else _gateway(place, control)
+    if gateway is None and not place.session and not _is_configured(place):
+        raise NothingRunning(NO_GATEWAY)
+    others_too = bool(words) and not (control or place.session)
+    try:
+        looked = _look(words, place, gateway)
+    except StoreFailed as error:
+        if others_too and (found := _elsewhere(words, place, gateway)) is not None:
+            return failed(f"{error}; {_asking(found[0], words)}")
+        raise
+    if others_too and not looked.found and (found := _elsewhere(words, place, gateway)) is not None:
+        if _is_configured(place):
+            return failed(f"{looked.journal} holds no message {words}; {_asking(found[0], words)}")
+        gateway, looked = found
+    if gateway is not None:
+        gateway.tell()
+    _show(looked, place, gateway, as_json=as_json)
+    if not words and gateway is not None and gateway.strange:
+        for it in others(place.config_file, gateway, METHOD):
+            sys.stderr.write(f"note: {_asking(it, words)}\n")
+    if not looked.found and words:
+        failed(f"{looked.journal} holds no message {words}")
+    elif not looked.found and not as_json:
+        say("nothing is unfinished")
+    return FAILED if words and not looked.found else 0
+
+
+def _is_configured(place: Place) -> bool:
+    return place.config_file is not None or Path(configuration.FILE_NAME).exists()
+
+
+def _asking(other: Running, words: str) -> str:
+    """How its messages are asked for."""
+    asked = shlex.join(["hookgate", "where", *([words] if words else []), "--control", str(other.path)])
+    return f"another gateway {'has it' if words else 'runs'}{other.whose}: {asked}"
+
+
+def _elsewhere(words: str, place: Place, gateway: Running | None) -> tuple[Running, _Looked] | None:
+    """Another gateway that runs here and has it. One whose journal cannot be read has nothing."""
+    for it in others(place.config_file, gateway, METHOD):
+        with suppress(StoreFailed, ConfigError):
+            if it.journal and (looked := _look(words, place, it)).found:
+                return it, looked
+    return None
+
+
+def _look(words: str, place: Place, gateway: Running | None) -> _Looked:
     from hookgate.store.journal.operators.whereabouts import find_messages
 
-    gateway = None if place.session else _gateway(place, control)
     file = place_of(gateway.journal) if gateway is not None and gateway.journal else journal_of(place)
     ids = _ids(words, place, gateway)
-    told: dict[str, FoundMessage] = {}
     with open_look_at(file) as tables:
         found = find_messages(tables, whole_id(words))
-        if words and not found:
-            told = {it.whereabouts.message: it for it in _by_words(tables, words, ids)}
-            found = tuple(it.whereabouts for it in told.values())
-    stored = {id_: _leaving(it) for id_, it in told.items()}
+        if found or not words:
+            return _Looked(file, tuple(found), {})
+        told = {it.whereabouts.message: it for it in _by_words(tables, words, ids)}
+    return _Looked(file, tuple(it.whereabouts for it in told.values()), told)
+
+
+def _show(looked: _Looked, place: Place, gateway: Running | None, *, as_json: bool) -> None:
+    found = looked.found
+    stored = {id_: _leaving(it) for id_, it in looked.by_words.items()}
     waits = {**stored, **_live(gateway, [it.message for it in found])}
     if as_json:
         rows = ({**asdict(it), "conversation": it.conversation.id} for it in found)
         say_json([{**row, "waits_for": waits.get(str(row["message"]), "")} for row in rows])
+        return
     silent = unasked(place.config_file) if gateway is None and not place.session else ""
     alone = gateway is None and not place.session and not silent
-    if gateway is None and not place.session and not as_json and any(it.state in UNFINISHED for it in found):
+    if gateway is None and not place.session and any(it.state in UNFINISHED for it in found):
         say(printable(silent[:1].upper() + silent[1:] if silent else NONE_RUNS))
-    for it in () if as_json else found:
-        for line in _lines(it, waits.get(it.message, ""), whole=not told or len(found) == 1, alone=alone):
+    for it in found:
+        whole = not looked.by_words or len(found) == 1
+        for line in _lines(it, waits.get(it.message, ""), whole=whole, alone=alone):
             say(printable(line))
-    if not found and words:
-        failed(f"{file} holds no message {words}")
-    elif not found and not as_json:
-        say("nothing is unfinished")
-    return FAILED if words and not found else 0
 
 
 def _ids(words: str, place: Place, gateway: Running | None) -> Sequence[str]:
@@ -82,7 +144,7 @@ def _by_words(tables: Tables, words: str, ids: Sequence[str]) -> Iterator[FoundM
 def _gateway(place: Place, control: Path | None) -> Running | None:
     """None: none runs. Raises NothingRunning where it was named and nobody listens."""
     try:
-        return looked_at(place.config_file, control, "journal.find")
+        return looked_at(place.config_file, control, METHOD)
     except NothingRunning:
         if control is not None:
             raise
@@ -98,7 +160,7 @@ def _live(gateway: Running | None, messages: Sequence[str]) -> Mapping[str, str]
         return waits
     with suppress(NothingRunning, ControlFailed):
         for message in messages[:MOST]:
-            rows = read_rows(Located, call(gateway.path, "journal.find", {"words": message}))
+            rows = read_rows(Located, call(gateway.path, METHOD, {"words": message}))
             waits |= {it.message: it.waits_for for it in rows if it.message == message}
     return waits
 
@@ -130,5 +192,9 @@ def _lines(it: Whereabouts, waits: str, *, whole: bool, alone: bool) -> Iterator
 STATES = {"waiting": "held up", "sending": "on its way to the chat", "dead": "given up"}
 UNFINISHED = ("queued", "running", "waiting", "sending")
 NONE_RUNS = "No gateway runs (none answers here): what is unfinished goes on with the next start."
+NO_GATEWAY = (
+    "no gateway that can be asked runs here as this user, and there is no hookgate.toml in this folder: "
+    "--config FILE names that of the gateway which has the message"
+)
 WAITS = {"waiting": "for a person"}
 """What the file alone says of it."""
