@@ -211,7 +211,7 @@ class About:
 
 
 def _about(settings: Settings, methods: Methods) -> About:
-    file = (settings.file or settings.base / configuration.FILE_NAME).resolve()
+    file = settings.called or str((settings.file or settings.base / configuration.FILE_NAME).resolve())
     named = {name: Changes(methods[name].changes) for name in sorted(methods)}
     journal = address_of(journal_place(settings.config))
-    return About(settings.called or str(file), configuration.workspace_key(settings.config), os.getpid(), named, journal)
+    return About(file, configuration.workspace_key(settings.config), os.getpid(), named, journal)
