@@ -72,9 +72,7 @@ class Socket:
 
     async def close(self, code: int = 1000) -> None:
         """Says so, cancelled or not; waits for the other side no longer than CLOSE_S."""
-        # Who is cancelled reads no more, and would wait in vain.
-        is_read = trio.current_effective_deadline() > trio.current_time()
-        with trio.move_on_after(CLOSE_S if is_read else SAY_S, shield=True):
+        with trio.move_on_after(_patience_s(), shield=True):
             await self._connection.aclose(code)
 
 
@@ -86,14 +84,19 @@ async def open_socket(url: str, code: int = 1000) -> AsyncGenerator[Socket]:
     stream, host, resource = await _stream(url, deadline)
     try:
         async with _reading() as nursery:
-            socket = Socket(await _shaken(nursery, stream, host, resource, deadline))
+            connection = await _shaken(nursery, stream, host, resource, deadline)
             try:
-                yield socket
+                yield Socket(connection)
             finally:
-                with trio.move_on_after(CLOSE_S, shield=True):
-                    await socket.close(code)
+                with trio.move_on_after(_patience_s(), shield=True):
+                    await connection.aclose(code)
     finally:
         await trio.aclose_forcefully(stream)
+
+
+def _patience_s() -> float:
+    """For the other side's word. Who is cancelled reads no more, and would wait in vain. Asked outside of any shield."""
+    return CLOSE_S if trio.current_effective_deadline() > trio.current_time() else SAY_S
 
 
 @asynccontextmanager

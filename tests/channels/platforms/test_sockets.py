@@ -132,6 +132,24 @@ async def test_a_side_that_does_not_close_and_one_that_does_not_read_hold_up_not
         assert failed == "it took nothing for 0.2 s"
 
 
+async def test_whoever_is_cancelled_says_so_and_waits_for_nobody(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sockets, "CLOSE_S", 1000.0)
+    told, over = list[int](), trio.Event()
+
+    async def hear(request: WebSocketRequest) -> None:
+        with pytest.raises(ConnectionClosed) as closed:
+            await (await request.accept()).get_message()
+        told.append(closed.value.reason.code if closed.value.reason else 0)
+        over.set()
+
+    async with serving(hear) as url:
+        with trio.CancelScope() as scope:
+            async with open_socket(url, 4000):
+                scope.cancel()
+        await over.wait()
+    assert told == [4000]
+
+
 async def test_a_socket_trusts_whom_requests_trust(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     key, certificate = certified(tmp_path, "localhost")
     server = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
