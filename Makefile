@@ -16,6 +16,9 @@ $(shell rm -rf $(VENV))
 endif
 endif
 
+# Whoever starts make may want no bytecode: a suite of a thousand programs does.
+unexport PYTHONDONTWRITEBYTECODE
+
 .PHONY: demo telling test crash chaos lint bench fuzz mutate pictures format plugins tools mcp-servers clean $(VENV)/.go
 
 demo: $(if $(wildcard $(VENV)/.run),,telling) $(VENV)/.run plugins
@@ -26,6 +29,7 @@ telling:
 
 test: $(VENV)/.dev $(VENV)/.go $(VENV)/.mcp $(NODES) $(OTHERS) tools
 	@$(BIN)/python -m compileall -q hookgate tests && $(BIN)/python -m compileall -q -l plugins/python
+	@$(BIN)/python -m tests.rewritten
 	@$(BIN)/pytest -q -n 4 || { [ $$? = 1 ] && echo "make test: what failed beside the others runs once more, alone; \
 	what passes now is listed above and wants mending all the same" && $(BIN)/pytest -q --last-failed --last-failed-no-failures none; }
 

@@ -95,7 +95,7 @@ async def open_socket(url: str, code: int = 1000) -> AsyncGenerator[Socket]:
 
 
 def _patience_s() -> float:
-    """For the other side's word. Who is cancelled reads no more, and would wait in vain. Asked outside of any shield."""
+    """For the other side's word. Who is cancelled reads no more, and would wait in vain. Outside of any shield."""
     return CLOSE_S if trio.current_effective_deadline() > trio.current_time() else SAY_S
 
 
