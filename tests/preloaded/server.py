@@ -15,49 +15,104 @@ import socket
 import sys
 import termios
 import traceback
+from collections.abc import Iterable
+from contextlib import suppress
+from dataclasses import dataclass
 from importlib import import_module
+from pathlib import Path
 from typing import TextIO
 
 import hookgate
+from hookgate import config
+from hookgate.redaction.redactor import Redactor
 
 LONGEST = 1 << 20
-PRELOADED = ("hookgate.cli.", "hookgate.assembly.", "hookgate.operations.", "hookgate.rpc.", "hookgate.control.")
+PRELOADED = tuple(
+    f"hookgate.{folder}."
+    for folder in ("cli", "assembly", "operations", "rpc", "control", "embedding", "loop", "providers")
+)
+CONFIG = '[agent]\nmodel = "p/m"\n[providers.p]\nkind = "scripted"\nscript = "script.json"\n'
+
+
+@dataclass(frozen=True, eq=False)
+class Run:
+    """`ended`: a descriptor that can be read once it is over."""
+
+    pid: int
+    ended: int
+    client: socket.socket
+
+    def over(self) -> None:
+        """The client is told how it ended, if there is still one."""
+        status = os.waitstatus_to_exitcode(os.waitpid(self.pid, 0)[1])
+        with suppress(OSError):
+            self.client.sendall(f"{status}\n".encode())
+        self.let_go()
+
+    def let_go(self) -> None:
+        os.close(self.ended)
+        self.client.close()
 
 
 def main() -> None:
     for module in pkgutil.walk_packages(hookgate.__path__, "hookgate."):
         if module.name.startswith(PRELOADED):
             import_module(module.name)
+    _build()
     gc.collect()
     gc.freeze()
-    signal.signal(signal.SIGCHLD, signal.SIG_IGN)
     with socket.socket(socket.AF_UNIX) as listener:
         listener.bind(sys.argv[1])
         listener.listen(64)
         print("ready", flush=True)
-        while sys.stdin not in select.select([listener, sys.stdin], [], [])[0]:
-            client, _ = listener.accept()
-            with client:
-                if os.fork() == 0:
-                    listener.close()
-                    _attend(client)
-                    os._exit(0)
+        _serve(listener)
 
 
-def _attend(client: socket.socket) -> None:
-    """One run: ended where its client goes, and told to it where it ends."""
-    signal.signal(signal.SIGCHLD, signal.SIG_DFL)
+def _build() -> None:
+    """What a program makes with its first configuration and its first text, and no other one needs anew."""
+    config.parse(CONFIG, Path("hookgate.toml"))
+    Redactor(()).text(Redactor(()).text("password: 12345678")[Redactor(()).held_from("a text") :])
+
+
+def _serve(listener: socket.socket) -> None:
+    runs, left = set[Run](), set[Run]()
+    while sys.stdin not in (heard := _heard(listener, runs, left)):
+        if listener in heard and (started := _started(listener, runs)):
+            runs.add(started)
+        for run in tuple(runs):
+            if run.ended in heard:
+                run.over()
+                runs.remove(run)
+            elif run.client in heard and run not in left:
+                left.add(run)
+                os.kill(run.pid, signal.SIGKILL)
+    for run in runs:
+        os.kill(run.pid, signal.SIGKILL)
+
+
+def _heard(listener: socket.socket, runs: Iterable[Run], left: set[Run]) -> list[object]:
+    clients = [run.client for run in runs if run not in left]
+    return select.select([sys.stdin, listener, *(run.ended for run in runs), *clients], [], [])[0]
+
+
+def _started(listener: socket.socket, others: Iterable[Run]) -> Run | None:
+    """None: the client has gone before it asked."""
+    client, _ = listener.accept()
     data, descriptors, _, _ = socket.recv_fds(client, LONGEST, 3)
-    if (pid := os.fork()) == 0:
+    if not data:
         client.close()
+        return None
+    if (pid := os.fork()) == 0:
+        for closed in (listener, client):
+            closed.close()
+        for run in others:
+            run.let_go()
         _run(json.loads(data), descriptors)
-    for descriptor in (0, 1, 2, *descriptors):
+    for descriptor in descriptors:
         os.close(descriptor)
-    client.sendall(f"{pid}\n".encode())
-    ended = os.pidfd_open(pid)
-    if ended not in select.select([ended, client], [], [])[0]:
-        os.kill(pid, signal.SIGKILL)
-    client.sendall(f"{os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1])}\n".encode())
+    with suppress(OSError):
+        client.sendall(f"{pid}\n".encode())
+    return Run(pid, os.pidfd_open(pid), client)
 
 
 def _run(asked: dict[str, object], descriptors: list[int]) -> None:
