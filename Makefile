@@ -30,7 +30,7 @@ telling:
 test: $(VENV)/.dev $(VENV)/.go $(VENV)/.mcp $(NODES) $(OTHERS) tools
 	@$(BIN)/python -m compileall -q hookgate tests && $(BIN)/python -m compileall -q -l plugins/python
 	@$(BIN)/python -m tests.rewritten
-	@$(BIN)/pytest -q -n 4 || { [ $$? = 1 ] && echo "make test: what failed beside the others runs once more, alone; \
+	@$(BIN)/pytest -q -n 4 --dist worksteal || { [ $$? = 1 ] && echo "make test: what failed beside the others runs once more, alone; \
 	what passes now is listed above and wants mending all the same" && $(BIN)/pytest -q --last-failed --last-failed-no-failures none; }
 
 # A gateway killed at a thousand points, each time looked at once it has come to rest: half an hour.

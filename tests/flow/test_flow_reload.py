@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 import trio
+from hypothesis import settings as profile
 
 from hookgate import config as configuration
 from hookgate.assembly.app import Runtime, open_runtime
@@ -23,8 +24,8 @@ from tests.flow.tooling import Made
 from tests.loop.recording import Room
 
 DEADLINE_S = 300.0
-RELOADS = 40
-CALLS = 2000
+# `make fuzz` has the long form.
+RELOADS, CALLS = (40, 2000) if profile.default.max_examples > 100 else (12, 500)
 CALLS_A_TURN = 20
 HEAD = """
 [agent]
@@ -75,6 +76,7 @@ class Yes(Room):
         await decide(Decision(True, "test"))
 
 
+@pytest.mark.hypothesis
 @pytest.mark.parametrize("stage", [Stage.APPROVE_TOOL, Stage.BEFORE_TOOL])
 async def test_no_reload_between_a_hook_and_a_rule_lets_a_call_through_that_nobody_approved(
     tmp_path: Path, stage: Stage
