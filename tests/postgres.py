@@ -13,6 +13,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from glob import glob
 from pathlib import Path
+from time import monotonic, sleep
 from uuid import uuid4
 
 DEADLINE_S = 60.0
@@ -63,8 +64,14 @@ class Server:
         """Until it answers."""
         self._control("start", "-l", str(self.folder / "log"), "-o", f"-p {self.port}")
 
+    def promote(self) -> None:
+        """A standby takes over; until it writes."""
+        self._control("promote")
+
     def stop(self, how: str = "fast") -> None:
-        """Until it is gone; `immediate` is as good as a crash."""
+        """Until it is gone, if it was there; `immediate` is as good as a crash."""
+        if not (self.folder / "data" / "postmaster.pid").exists():
+            return
         self._control("stop", "-m", how)
 
     def _control(self, *words: str) -> None:
@@ -79,6 +86,42 @@ class Server:
         )
         if ended.returncode:
             raise AssertionError((self.folder / "log").read_text())
+
+
+STANDBY = """
+primary_conninfo = 'host=127.0.0.1 port={port} user=tests application_name=standby'
+synchronous_standby_names = ''
+"""
+
+
+@contextmanager
+def standby(primary: Server, configuration: str = "") -> Generator[Server]:
+    """One that follows, without which the primary acknowledges nothing from then on."""
+    folder = Path(tempfile.mkdtemp(prefix="hookgate-postgres-"))
+    try:
+        data, port = folder / "data", _free_port()
+        _own(folder)
+        copy = [str(primary.programs / "pg_basebackup"), "--no-sync", "-h", "127.0.0.1", "-p", str(primary.port)]
+        _run([*copy, "-U", "tests", "-c", "fast", "-D", str(data)])
+        (data / "standby.signal").touch()
+        (data / "postgresql.auto.conf").unlink()
+        settings = f"{CONFIGURATION}port = {port}\n{STANDBY.format(port=primary.port)}{configuration}"
+        (data / "postgresql.conf").write_text(settings)
+        follower = Server(folder, port, primary.programs)
+        follower.start()
+        try:
+            primary.sql("ALTER SYSTEM SET synchronous_standby_names = 'standby'")
+            primary.sql("SELECT pg_reload_conf()")
+            following, patience = "SELECT sync_state FROM pg_stat_replication", monotonic() + DEADLINE_S
+            while "sync" not in primary.sql(following).split():
+                if monotonic() > patience:
+                    raise AssertionError((folder / "log").read_text())
+                sleep(0.05)
+            yield follower
+        finally:
+            follower.stop()
+    finally:
+        shutil.rmtree(folder, ignore_errors=True)
 
 
 @contextmanager

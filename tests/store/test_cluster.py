@@ -20,6 +20,7 @@ from hookgate.store.journal.opening import StoredJournal
 from hookgate.store.places import Database
 from hookgate.store.postgres import cluster, open_postgres_journal
 from hookgate.store.postgres.cluster import LEASE_S, Beats, go
+from tests.forwarding import open_way
 from tests.postgres import Server
 
 DEADLINE_S = 60.0
@@ -206,3 +207,42 @@ async def test_conversations_go_on_elsewhere_while_one_drains(database: Database
             await trio.sleep(0.02)
         for number in range(10):
             assert not (await said(two, f"{number}", "hi", account="bot")).elsewhere
+
+
+async def test_who_listens_where_nothing_comes_any_more_listens_anew(
+    server: Server, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(cluster, "QUIET_S", 0.2)
+    address = server.database()
+    async with open_way(server.port) as way:
+        through = Database(address.replace(f":{server.port}/", f":{way.port}/"), tmp_path / "through")
+        async with (
+            open_postgres_journal(Database(address, tmp_path / "one"), shared=True) as one,
+            open_postgres_journal(through, shared=True) as two,
+        ):
+            inbox = await heard(two, "said")
+            with trio.fail_after(DEADLINE_S):
+                while len(one.cluster.members) < 2:
+                    await trio.sleep(0.01)
+                # As behind a router that has forgotten the connection.
+                way.silence()
+                way.reopen()
+                said_ = None
+                while said_ is None:
+                    one.cluster.tell(Note("said", body={"text": "are you there"}))
+                    with trio.move_on_after(0.1):
+                        said_ = await inbox.receive()
+
+
+async def test_of_several_hosts_the_one_that_writes_is_found_behind_one_that_says_nothing(
+    server: Server, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("hookgate.store.postgres.waiting.CONNECT_S", 1.0)
+    address = server.database()
+    async with open_way(server.port) as way:
+        way.silence()
+        hosts = f"127.0.0.1:{way.port},127.0.0.1:{server.port}"
+        several_ = address.replace(f"127.0.0.1:{server.port}", hosts) + "?target_session_attrs=read-write"
+        with trio.fail_after(DEADLINE_S):
+            async with open_postgres_journal(Database(several_, tmp_path / "journal"), shared=True) as journal:
+                assert not (await said(journal, "1", "hi")).known

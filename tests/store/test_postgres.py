@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncGenerator, Awaitable, Callable
-from contextlib import asynccontextmanager, suppress
-from functools import partial
+from collections.abc import AsyncGenerator
+from contextlib import asynccontextmanager
 from pathlib import Path
 
 import pytest
@@ -20,7 +19,8 @@ from hookgate.store.journal.opening import StoredJournal
 from hookgate.store.places import Database, open_look_at
 from hookgate.store.postgres import open_postgres_journal
 from tests.cli.program import run
-from tests.postgres import Server, postgres, programs
+from tests.forwarding import open_way
+from tests.postgres import Server, postgres, programs, standby
 from tests.serve.gateway import configured, get, open_served
 from tests.serve.started import says, serving, until
 
@@ -54,33 +54,6 @@ async def opened(database: Database) -> AsyncGenerator[StoredJournal]:
 
 async def accepted(journal: StoredJournal, text: str) -> Accepted:
     return await journal.intake.accept(Arrival(Inbound(Chat("test", "1", "ann"), text), "agent", text))
-
-
-@asynccontextmanager
-async def cut_through(port: int, nursery: trio.Nursery) -> AsyncGenerator[tuple[int, Callable[[], Awaitable[None]]]]:
-    """The port of a proxy, and what cuts all that goes through it from the client's side alone."""
-    clients = list[trio.SocketStream]()
-
-    async def pump(source: trio.SocketStream, target: trio.SocketStream) -> None:
-        with suppress(trio.BrokenResourceError, trio.ClosedResourceError):
-            async for data in source:
-                await target.send_all(data)
-
-    async def serve(client: trio.SocketStream) -> None:
-        clients.append(client)
-        async with await trio.open_tcp_stream("127.0.0.1", port) as upstream:
-            nursery.start_soon(pump, client, upstream)
-            await pump(upstream, client)
-            await trio.sleep_forever()
-
-    async def cut() -> None:
-        while clients:
-            await clients.pop().aclose()
-
-    listeners: list[trio.SocketListener] = await nursery.start(
-        partial(trio.serve_tcp, serve, 0, host="127.0.0.1", handler_nursery=nursery)
-    )
-    yield listeners[0].socket.getsockname()[1], cut
 
 
 # --- who may have it ----------------------------------------------------------------------------------------
@@ -217,14 +190,53 @@ async def test_a_step_whose_connection_is_cut_is_stored_once_or_not_at_all(
 async def test_a_connection_that_is_cut_where_the_database_hears_nothing_of_it_ends_no_gateway(
     server: Server, tmp_path: Path
 ) -> None:
-    async with trio.open_nursery() as nursery, cut_through(server.port, nursery) as (port, cut):
-        address = server.database().replace(f":{server.port}/", f":{port}/")
+    async with open_way(server.port) as way:
+        address = server.database().replace(f":{server.port}/", f":{way.port}/")
         async with opened(Database(address, tmp_path / "journal")) as journal:
             assert not (await accepted(journal, "before")).known
-            await cut()
+            await way.cut()
             assert not (await accepted(journal, "after")).known
             assert len(await journal.intake.unfinished()) == 2
-        nursery.cancel_scope.cancel()
+
+
+async def test_what_a_standby_never_got_is_not_taken_for_stored_by_the_number_that_another_step_has_there(
+    tmp_path: Path,
+) -> None:
+    if programs() is None:
+        pytest.skip("this machine has no PostgreSQL server")
+    with postgres() as primary:
+        address = primary.database()
+        with standby(primary) as follower:
+            async with open_way(primary.port) as way:
+                gateway = Database(address.replace(f":{primary.port}/", f":{way.port}/"), tmp_path / "journal")
+                async with opened(gateway) as journal, trio.open_nursery() as nursery:
+                    before = await accepted(journal, "before")
+                    # Nothing reaches the standby from here on, and nobody is told that anything is stored.
+                    follower.sql("ALTER SYSTEM SET primary_conninfo = ''")
+                    follower.sql("SELECT pg_reload_conf()")
+                    refused = trio.Event()
+
+                    async def say() -> None:
+                        with pytest.raises(StoreFailed, match="nobody knows"):
+                            await accepted(journal, "during")
+                        refused.set()
+
+                    nursery.start_soon(say)
+                    waits = "SELECT count(*) FROM pg_stat_activity WHERE wait_event = 'SyncRep'"
+                    while await trio.to_thread.run_sync(primary.sql, waits) == "0\n":
+                        await trio.sleep(0.02)
+                    way.silence()
+                    await trio.to_thread.run_sync(primary.stop, "immediate")
+                    await trio.to_thread.run_sync(follower.promote)
+                    way.target = follower.port
+                    # Others are there first.
+                    for _ in range(30):
+                        follower.sql("SELECT pg_current_xact_id()")
+                    way.reopen()
+                    await way.cut()
+                    await refused.wait()
+                    assert not (await accepted(journal, "during")).known
+                    assert (await accepted(journal, "before")) == Accepted(before.id, before.conversation, known=True)
 
 
 async def test_a_database_that_says_nothing_is_not_waited_for_without_an_end(

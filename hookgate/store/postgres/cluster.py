@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import os
 import socket
+from collections import deque
 from collections.abc import Callable, Iterator, Mapping
 from functools import partial
 
@@ -39,6 +40,8 @@ TELLING_S = 0.005
 """Between two notifications, so that those of many steps go together."""
 AGAIN_S = 1.0
 """Before one that listens is opened again."""
+QUIET_S = 5.0
+"""Before one that hears nothing asks whether anybody is there; how long it waits for the answer."""
 CHANNEL = "hookgate"
 MOST_BYTES = 7500
 """Of one notification; PostgreSQL takes 8,000. What is longer goes by reference."""
@@ -210,6 +213,8 @@ async def run_listening(pool: Pool, roll: Roll, started: Callable[[], None]) -> 
             await _listen(pool, roll, started)
         except psycopg.Error as error:
             log.warning("database_lost", reason=said(error))
+        except trio.TooSlowError:
+            log.warning("database_lost", reason=f"no answer for {QUIET_S:g} s")
         await trio.sleep(AGAIN_S)
 
 
@@ -220,9 +225,17 @@ async def _listen(pool: Pool, roll: Roll, started: Callable[[], None]) -> None:
         started()
         # What was told before nobody has heard.
         roll.heard(Note(CHANGED))
+        told = deque[psycopg.Notify]()
+        connection.add_notify_handler(told.append)
         while True:
-            for told in await driven(notifies(connection.pgconn), connection.pgconn.socket):
-                for item in decode(told.extra):
+            with trio.move_on_after(QUIET_S) as quiet:
+                await driven(notifies(connection.pgconn), connection.pgconn.socket)
+            if quiet.cancelled_caught:
+                # Where the way there is gone, nothing else says so.
+                with trio.fail_after(QUIET_S):
+                    await execute(connection, "SELECT")
+            while told:
+                for item in decode(told.popleft().payload):
                     _hear(roll, await _fetched(pool, item) if isinstance(item, int) else item)
     finally:
         connection.close()

@@ -12,6 +12,7 @@ import psycopg
 import trio
 from psycopg import errors
 
+from hookgate.protocol.catalog import StoreFailed
 from hookgate.store.journal.tables import Tables
 from hookgate.store.postgres.faults import AGAIN, faults_named, passes
 from hookgate.store.postgres.pool import Pool
@@ -31,12 +32,12 @@ READ = "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY; SELECT extract(epoch FR
 
 
 class LostWhileCommitting(Exception):
-    """The database knows whether it is stored: `xid` names the transaction there. `result`: what the step came to;
-    `tables`: what it was made with."""
+    """The database knows whether it is stored: `xid` names the transaction there, in that `life` of its. `result`:
+    what the step came to; `tables`: what it was made with."""
 
-    def __init__(self, xid: str, result: object, tables: SharedTables) -> None:
+    def __init__(self, xid: str, life: str, result: object, tables: SharedTables) -> None:
         super().__init__(xid)
-        self.xid, self.result, self.tables = xid, result, tables
+        self.xid, self.life, self.result, self.tables = xid, life, result, tables
 
 
 class SharedEngine:
@@ -77,7 +78,7 @@ class SharedEngine:
         while True:
             try:
                 async with self._pool.connection() as connection:
-                    if lost is not None and await in_greenlet(partial(_is_stored, connection, lost.xid)):
+                    if lost is not None and await in_greenlet(partial(_is_stored, connection, lost)):
                         self._stored(lost.tables)
                         return cast("T", lost.result)
                     lost = None
@@ -107,7 +108,7 @@ class SharedEngine:
             connection.execute("COMMIT")
         except (psycopg.OperationalError, psycopg.InterfaceError) as error:
             if connection.closed:
-                raise LostWhileCommitting(xid, result, tables) from error
+                raise LostWhileCommitting(xid, connection.life, result, tables) from error
             raise
         self._stored(tables)
         return result
@@ -127,13 +128,23 @@ def _begun(connection: Waiting, statement: str) -> tuple[float, str]:
     return now, xid
 
 
-def _is_stored(connection: Waiting, xid: str) -> bool:
-    """Raises psycopg.OperationalError while nobody knows yet."""
-    row = connection.execute("SELECT pg_xact_status(%s::text::xid8)", [xid]).fetchone()
+def _is_stored(connection: Waiting, lost: LostWhileCommitting) -> bool:
+    """Raises psycopg.OperationalError while nobody knows yet, and StoreFailed where nobody ever will."""
+    same = connection.life == lost.life
+    try:
+        row = connection.execute("SELECT pg_xact_status(%s::text::xid8)", [lost.xid]).fetchone()
+    except errors.InvalidParameterValue:
+        # It crashed, or another one stands in for it, and so far no transaction has got there.
+        return False
     match row:
-        case ("committed",):
+        case ("committed",) if same:
             return True
+        case ("committed",):
+            # What had not come to the disk, or to who stands in, is gone, and its number was given again.
+            raise StoreFailed("it crashed while something was being stored: whether that is there nobody knows")
         case ("aborted",):
+            return False
+        case ("in progress",) if not same:
             return False
         case _:
             raise errors.LockNotAvailable("a transaction whose connection was lost has not ended yet")

@@ -4,11 +4,19 @@ from __future__ import annotations
 
 from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager
+from functools import partial
 
 import trio
 from psycopg.pq import TransactionStatus
 
-from hookgate.store.postgres.waiting import Waiting, execute
+from hookgate.store.postgres.waiting import Waiting, execute, in_greenlet
+
+LIFE = """
+    SELECT concat_ws(' ', pg_postmaster_start_time(), (
+        SELECT min(pid) FROM pg_stat_activity WHERE backend_type = 'checkpointer'
+    ))
+"""
+"""After a crash of one of its processes the server itself goes on, with new ones."""
 
 
 class Pool:
@@ -39,6 +47,8 @@ class Pool:
         try:
             for statement in self._settings:
                 await execute(connection, statement)
+            found = partial(connection.execute, LIFE)
+            [connection.life] = await in_greenlet(lambda: found().fetchone()) or ("",)
         except BaseException:
             connection.close()
             raise

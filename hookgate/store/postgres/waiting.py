@@ -8,12 +8,14 @@ from __future__ import annotations
 
 import select
 from collections.abc import Awaitable, Callable
+from contextlib import suppress
 from typing import Any, TypeVar
 
 import greenlet
 import outcome
 import trio
 from psycopg import Connection, OperationalError
+from psycopg.conninfo import conninfo_to_dict, make_conninfo
 from psycopg.waiting import WAIT_R, WAIT_W
 
 T = TypeVar("T")
@@ -44,7 +46,10 @@ def wait_for(ask: Callable[[], Awaitable[T]]) -> T:
 
 
 class Waiting(Connection[Any]):
-    """A connection for functions that run in a greenlet."""
+    """A connection for functions that run in a greenlet. `life`: of the server since its start or its last crash; who
+    stands in for it has another one."""
+
+    life = ""
 
     def wait(self, gen: Any, *_given: object, **_named: object) -> Any:  # noqa: ANN401 - of psycopg's
         return wait_for(lambda: self._answered(gen))
@@ -59,7 +64,16 @@ class Waiting(Connection[Any]):
 
     @classmethod
     async def opened(cls, address: str) -> Waiting:
-        """Raises psycopg.Error."""
+        """Of several hosts the first that can be had; none keeps the others waiting for long. Raises
+        psycopg.Error."""
+        *firsts, last = _hosts(address)
+        for first in firsts:
+            with suppress(OperationalError):
+                return await cls._opened(first)
+        return await cls._opened(last)
+
+    @classmethod
+    async def _opened(cls, address: str) -> Waiting:
         try:
             with trio.fail_after(CONNECT_S):
                 connection = await _connected(cls._connect_gen(address))
@@ -68,6 +82,16 @@ class Waiting(Connection[Any]):
         # Transactions begin and end in so many words.
         await in_greenlet(lambda: connection.set_autocommit(True))
         return connection
+
+
+def _hosts(address: str) -> list[str]:
+    """Of an address with several, each for itself: libpq would wait for the first as long as the system does."""
+    given = conninfo_to_dict(address)
+    hosts, ports = (str(given.get(it) or "").split(",") for it in ("host", "port"))
+    if len(hosts) == 1:
+        return [address]
+    ports = ports * len(hosts) if len(ports) == 1 else ports
+    return [make_conninfo(address, host=host, port=port or None) for host, port in zip(hosts, ports, strict=False)]
 
 
 async def _connected(generator: Any) -> Waiting:  # noqa: ANN401 - of psycopg's
