@@ -11,7 +11,6 @@ OpenAI's format; `events`, `plain` and `Answer` itself send whatever is put into
 from __future__ import annotations
 
 import json
-import ssl
 from collections.abc import AsyncGenerator, Callable, Mapping
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field, replace
@@ -144,20 +143,19 @@ def echo(received: Received) -> Answer:
 
 @asynccontextmanager
 async def open_model_server(
-    *answers: Answer, otherwise: Callable[[Received], Answer] = echo, encrypted: ssl.SSLContext | None = None
+    *answers: Answer, otherwise: Callable[[Received], Answer] = echo
 ) -> AsyncGenerator[ModelServer, None]:
     """Listens on a free port of loopback; leaving drops all connections."""
     async with trio.open_nursery() as nursery:
         listeners = await trio.open_tcp_listeners(0, host="127.0.0.1")
         port = listeners[0].socket.getsockname()[1]
         server = ModelServer(f"http://127.0.0.1:{port}/v1", list(answers), otherwise)
-        accepting = listeners if encrypted is None else [trio.SSLListener(listeners[0], encrypted)]
-        nursery.start_soon(trio.serve_listeners, partial(_serve, server), accepting)
+        nursery.start_soon(trio.serve_listeners, partial(_serve, server), listeners)
         yield server
         nursery.cancel_scope.cancel()
 
 
-async def _serve(server: ModelServer, stream: trio.abc.Stream) -> None:
+async def _serve(server: ModelServer, stream: trio.SocketStream) -> None:
     buffer = bytearray()
     try:
         while (received := await _receive(stream, buffer)) is not None:
@@ -171,7 +169,7 @@ async def _serve(server: ModelServer, stream: trio.abc.Stream) -> None:
         server.clients_gone += 1
 
 
-async def _receive(stream: trio.abc.Stream, buffer: bytearray) -> Received | None:
+async def _receive(stream: trio.SocketStream, buffer: bytearray) -> Received | None:
     while (end := buffer.find(b"\r\n\r\n")) < 0:
         if not await _more(stream, buffer):
             return None
@@ -186,13 +184,13 @@ async def _receive(stream: trio.abc.Stream, buffer: bytearray) -> Received | Non
     return Received(first.split(" ")[1], headers, json.loads(body or b"{}"))
 
 
-async def _more(stream: trio.abc.Stream, buffer: bytearray) -> bool:
+async def _more(stream: trio.SocketStream, buffer: bytearray) -> bool:
     data = await stream.receive_some(65536)
     buffer += data
     return bool(data)
 
 
-async def _send(stream: trio.abc.Stream, answer: Answer) -> bool:
+async def _send(stream: trio.SocketStream, answer: Answer) -> bool:
     """Whether the connection can take another request."""
     if answer.head:
         headers = (("Content-Type", answer.content_type), ("Transfer-Encoding", "chunked"), *answer.headers)

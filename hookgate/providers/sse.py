@@ -1,14 +1,16 @@
 """Server-sent events of one model answer: fed piece by piece to a Reading, within limits, up to the end marker.
 
-Does no I/O, and knows no model API: what an event means is up to the Reading.
+Knows no HTTP client beyond "a body gives bytes", and no model API: what an event means is up to the Reading.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from typing import Protocol
+from codecs import getincrementaldecoder
+from collections.abc import AsyncIterator
+from typing import Any, Protocol, cast
 
 import trio
+from httpx_sse import EventSource, ServerSentEvent
 
 from hookgate.protocol.codec import decode
 from hookgate.protocol.errors import BadMessage
@@ -25,6 +27,13 @@ END_GRACE_S = 0.25
 """Seconds for the body to end after the end marker, so that the connection can serve the next call."""
 COMPLETE_GRACE_S = 5.0
 """Seconds for the usage and the end marker to come once the answer itself is complete."""
+
+
+_utf8 = getincrementaldecoder("utf-8-sig")
+
+
+class Body(Protocol):
+    def aiter_raw(self) -> AsyncIterator[bytes]: ...
 
 
 class Reading(Protocol):
@@ -49,89 +58,71 @@ class Reading(Protocol):
         ...
 
 
-class Events:
-    """The name and the data of each event in a stream that comes in any pieces. `waiting`: bytes of one that has not
-    ended yet."""
-
-    def __init__(self) -> None:
-        self.waiting = 0
-        self._rest: list[bytes] = []
-        self._name, self._data = b"", list[bytes]()
-        self._first, self._returned = True, False
-
-    def take(self, piece: bytes) -> Iterator[tuple[str, str]]:
-        """Those that end in it. A line ends with LF, CR or both, which may come in two pieces."""
-        if self._returned:
-            piece = piece.removeprefix(b"\n")
-        self.waiting += len(piece)
-        self._returned = piece.endswith(b"\r")
-        if b"\r" in piece:
-            piece = piece.replace(b"\r\n", b"\n").replace(b"\r", b"\n")
-        *lines, rest = piece.split(b"\n")
-        if lines:
-            lines[0] = b"".join((*self._rest, lines[0]))
-            self._rest.clear()
-        self._rest.append(rest)
-        for line in lines:
-            if line:
-                self._read(line)
-                continue
-            if self._data or self._name:
-                yield self._name.decode("utf-8", "replace"), b"\n".join(self._data).decode("utf-8", "replace")
-            self._name, self._data, self.waiting = b"", [], len(rest)
-
-    def _read(self, line: bytes) -> None:
-        if self._first:
-            self._first, line = False, line.removeprefix(b"\xef\xbb\xbf")
-        name, _, value = line.partition(b":")
-        if name == b"data":
-            self._data.append(value.removeprefix(b" "))
-        elif name == b"event":
-            self._name = value.removeprefix(b" ")
-
-
 class Feed:
-    """One streamed body on its way to a Reading: watches sizes and the end. To be fed within `scope`, which ends soon
-    after the answer does."""
+    """One streamed body on its way to a Reading: watches sizes and the end.
 
-    def __init__(self, site: Site, reading: Reading, watch: Watch) -> None:
-        self.scope = trio.CancelScope()
-        self._site, self._reading, self._watch = site, reading, watch
-        self._events = Events()
+    The loop over the body is left by its end or by cancelling, never by an exception of ours, which would drop
+    the HTTP client's nested generators unclosed; `failure` is what the caller raises afterwards.
+    """
+
+    def __init__(self, site: Site, body: Body, reading: Reading, watch: Watch) -> None:
+        self.failure: Exception | None = None
+        self.headers = {"content-type": "text/event-stream"}
+        self._site, self._body, self._reading, self._watch = site, body, reading, watch
+        self._scope = trio.CancelScope()
         self._ended = False
-        self._size = 0
+        self._event_size = self._reply_size = 0
 
     @property
     def complete(self) -> bool:
         return self._ended or self._reading.complete
 
-    def take(self, piece: bytes) -> None:
-        """Raises ProviderFailed."""
-        self._watch.arrived(piece)
-        self._size += len(piece)
-        if self._size > MAX_REPLY:
-            raise self._site.failure("format", f"sent an answer of more than {MAX_REPLY >> 20} MiB")
-        for name, data in self._events.take(piece):
-            if not self._ended:
-                self._pass_on(name, data.strip())
-        if self._events.waiting > MAX_EVENT:
-            raise self._site.failure("format", f"sent an event of more than {MAX_EVENT >> 20} MiB")
+    async def run(self) -> None:
+        with self._scope:
+            # Of a response, httpx-sse uses the content type and `aiter_text` alone.
+            async for event in EventSource(cast("Any", self)).aiter_sse():
+                self._event_size = 0
+                if self.failure is None and not self._ended:
+                    self._pass_on(event)
 
-    def _pass_on(self, name: str, data: str) -> None:
+    async def aiter_text(self) -> AsyncIterator[str]:
+        decoder = _utf8("replace")
+        async for piece in self._body.aiter_raw():
+            self._watch.arrived(piece)
+            self._event_size += len(piece)
+            self._reply_size += len(piece)
+            if self._event_size > MAX_EVENT:
+                self._fail(self._site.failure("format", f"sent an event of more than {MAX_EVENT >> 20} MiB"))
+            elif self._reply_size > MAX_REPLY:
+                self._fail(self._site.failure("format", f"sent an answer of more than {MAX_REPLY >> 20} MiB"))
+            if self.failure is None and (text := decoder.decode(piece)):
+                yield text
+
+    def _pass_on(self, event: ServerSentEvent) -> None:
         was_complete = self.complete
-        if data == "[DONE]":
-            self._ended = True
-        elif data:
-            members = parsed(self._site, data)
-            if members.get("error") or name == "error":
-                raise self._site.broken_off(members)
-            self._ended = self._reading.take(members)
+        try:
+            self._ended = self._take(event)
+        except Exception as error:
+            self._fail(error)
         if self._reading.begun:
             self._watch.begin()
         if self._ended:
-            self.scope.deadline = trio.current_time() + END_GRACE_S
+            self._scope.deadline = trio.current_time() + END_GRACE_S
         elif self.complete and not was_complete:
-            self.scope.deadline = trio.current_time() + COMPLETE_GRACE_S
+            self._scope.deadline = trio.current_time() + COMPLETE_GRACE_S
+
+    def _take(self, event: ServerSentEvent) -> bool:
+        data = event.data.strip()
+        if data in ("", "[DONE]"):
+            return data != ""
+        members = parsed(self._site, data)
+        if members.get("error") or event.event == "error":
+            raise self._site.broken_off(members)
+        return self._reading.take(members)
+
+    def _fail(self, failure: Exception) -> None:
+        self.failure = self.failure or failure
+        self._scope.cancel()
 
 
 def parsed(site: Site, text: bytes | str) -> JsonObject:

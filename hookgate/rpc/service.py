@@ -244,7 +244,6 @@ def _import(kind: str, keep: Keep) -> None:
     if kind != "scripted":
         # Else the first call would load it, while everybody waits.
         import_module("hookgate.providers.http")
-        import_module("httpx")
 
 
 def _program() -> str:

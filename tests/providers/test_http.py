@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import gc
 import gzip
-import ssl
 import subprocess
 import sys
 import zlib
@@ -12,7 +11,6 @@ from collections.abc import Awaitable, Callable
 from contextlib import suppress
 from dataclasses import replace
 from functools import partial
-from pathlib import Path
 from resource import RUSAGE_SELF, getrusage
 
 import pytest
@@ -21,10 +19,9 @@ import trio
 from hookgate.protocol.delta import Delta
 from hookgate.protocol.errors import ProviderFailed, ProviderFault
 from hookgate.protocol.values import LLMRequest
-from hookgate.providers import http, sse
+from hookgate.providers import sse
 from hookgate.providers.openai import open_openai
 from hookgate.providers.patience import Deadlines
-from tests.certificates import certified
 from tests.model_server import (
     DONE,
     DROPPED,
@@ -243,38 +240,6 @@ async def test_a_server_without_tls_is_named_as_such(ask: Ask) -> None:
                 await provider.complete(ask(), print)
         nursery.cancel_scope.cancel()
     assert failed.value.kind == "network"
-
-
-async def test_a_server_that_proves_who_it_is_is_asked_over_one_encrypted_connection(
-    ask: Ask, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
-) -> None:
-    key, certificate = certified(tmp_path, "localhost")
-    ours = ssl.create_default_context(ssl.Purpose.CLIENT_AUTH)
-    ours.load_cert_chain(certificate, key)
-    theirs = ssl.create_default_context(cafile=str(certificate))
-    async with open_model_server(encrypted=ours) as server:
-        url = server.base_url.replace("http://127.0.0.1", "https://ann:p%20w@localhost")
-        async with open_openai(f"{url}/a b?api-version=1") as provider:
-            with trio.fail_after(30):
-                with pytest.raises(ProviderFailed, match=r"could not prove who it is \(TLS failed\)"):
-                    await provider.complete(ask(), lambda _: None)
-                monkeypatch.setattr(http, "_trust_store", lambda: theirs)
-                for _ in range(2):
-                    assert (await provider.complete(ask("again"), lambda _: None)).content == "again"
-                assert server.clients_gone == 1
-    said = server.requests[0]
-    assert said.path == "/v1/a%20b/chat/completions?api-version=1"
-    port = server.base_url.rpartition(":")[2].removesuffix("/v1")
-    assert (said.headers["host"], said.headers["authorization"]) == (f"localhost:{port}", "Basic YW5uOnAgdw==")
-
-
-async def test_a_connection_that_the_server_has_ended_is_not_used_again(ask: Ask) -> None:
-    ending = replace(says("one"), headers=(("Connection", "close"),))
-    async with open_model_server(ending, ending) as server, open_openai(server.base_url) as provider:
-        with trio.fail_after(30):
-            for word in ("one", "one", "again"):
-                assert (await provider.complete(ask("again"), lambda _: None)).content == word
-    assert server.clients_gone == 3
 
 
 def bomb() -> Answer:
