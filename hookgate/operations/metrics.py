@@ -13,7 +13,7 @@ from hookgate.operations.status import Status, status_where
 from hookgate.telemetry.exposition import Family, Sample
 from hookgate.telemetry.otlp import Exporter
 
-RECEPTIONS = ("receiving", "degraded", "down")
+RECEPTIONS = ("receiving", "elsewhere", "degraded", "down")
 
 
 async def metrics(runtime: Runtime, store_state: str) -> tuple[Family, ...]:

@@ -172,7 +172,7 @@ def _wrong(hooks: Sequence[HookStatus], channels: Sequence[ChannelStatus], store
     if stored != OK:
         yield f"nothing can be stored: {stored}"
     for channel in channels:
-        if channel.state != "receiving":
+        if channel.state not in ("receiving", "elsewhere"):
             yield f"channel {channel.name} is {channel.state}: {channel.why}"
     for hook in hooks:
         if hook.state in DOWN:

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
 Busy = Literal["queue", "steer", "reject"]
 """What becomes of a message while a turn runs: it waits for one of its own, joins that turn, or is refused."""
-Reception = Literal["receiving", "degraded", "down"]
+Reception = Literal["receiving", "elsewhere", "degraded", "down"]
 TextUnit = Literal["chars", "utf16", "bytes"]
 
 
@@ -59,7 +59,8 @@ UNLIMITED = ChannelLimits()
 class ChannelState:
     """How a channel is, by its own honest word.
 
-    `state`: `receiving`, what it listens to has just answered; `degraded`, it works in part, or is on its way back by
+    `state`: `receiving`, what it listens to has just answered; `elsewhere`, another gateway has its connection, and
+    this one brings what is to be sent; `degraded`, it works in part, or is on its way back by
     itself; `down`, nothing comes in. `since`: seconds of the wall clock; 0: from its start. `why`: one line for an
     operator, that names what only a person can mend; empty where all is well.
     """

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from contextlib import AbstractContextManager, nullcontext
 from time import time
 
 import trio
@@ -33,3 +34,20 @@ class Alone:
 
     async def drain(self) -> None:
         await trio.lowlevel.checkpoint()
+
+    def place_of(self, name: str) -> str:
+        return ME
+
+    async def holder(self, name: str) -> str:
+        await trio.lowlevel.checkpoint()
+        return ME
+
+    async def take(self, name: str) -> bool:
+        await trio.lowlevel.checkpoint()
+        return True
+
+    async def give(self, name: str) -> None:
+        await trio.lowlevel.checkpoint()
+
+    def present(self) -> AbstractContextManager[object]:
+        return nullcontext()

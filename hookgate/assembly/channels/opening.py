@@ -122,8 +122,5 @@ async def _open_openai(stack: AsyncExitStack, name: str, config: Config, desk: D
 
 async def _own_token(channel: str, journal: Journal) -> str:
     """The same one at each start."""
-    token = await journal.holds.state(channel, TOKEN)
-    if not token:
-        token = secrets.token_urlsafe(24)
-        await journal.holds.keep_state(channel, TOKEN, token)
-    return token
+    made = secrets.token_urlsafe(24)
+    return await journal.holds.change_state(channel, TOKEN, lambda known: known or made)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager, suppress
+from functools import partial
 
 import structlog
 import trio
@@ -23,6 +24,7 @@ from hookgate.channels.discord.outgoing.messages import Messages
 from hookgate.channels.discord.settings import DiscordSettings
 from hookgate.channels.discord.wire import Application, User
 from hookgate.channels.platforms.asking import Asking
+from hookgate.channels.platforms.leases import Lease
 from hookgate.channels.platforms.parts import PlatformParts
 from hookgate.channels.platforms.reception import run_again
 from hookgate.channels.platforms.typing import Typing
@@ -50,7 +52,8 @@ async def open_discord(settings: DiscordSettings, parts: PlatformParts) -> Async
         messages = Messages(api)
         asking = Asking(settings.name, DiscordCards(messages), parts)
         typing = Typing(settings.name, messages.show_typing, TYPING_S)
-        for task in (asking.run, typing.run, _Receiving(settings, parts, api, connection, asking).run):
+        lease = Lease(parts.journal.cluster, settings.name, connection)
+        for task in (asking.run, typing.run, _Receiving(settings, parts, api, connection, asking, lease).run):
             nursery.start_soon(task)
         yield DiscordChannel(settings.name, messages, asking, typing, connection, parts.media)
         nursery.cancel_scope.cancel()
@@ -63,13 +66,14 @@ class _Receiving:
     api: Api
     connection: Connection
     asking: Asking
+    lease: Lease
 
     async def run(self) -> None:
         await self.parts.ready()
         await run_again(self.connection, self._begin)
 
     async def _begin(self) -> None:
-        await self._receive(*await self._me())
+        await self.lease.run(partial(self._receive, *await self._me()))
 
     async def _me(self) -> tuple[User, Application]:
         while True:

@@ -54,13 +54,23 @@ class Connecting:
         self._become("degraded", why)
         return max(backoff_s(self._failures, FIRST_S, LONGEST_S), retry_after_s or 0)
 
+    def elsewhere(self, holder: str) -> None:
+        """Another gateway has the connection, HOST:PID."""
+        self._failures = 0
+        self._become("elsewhere", f"held by {holder}")
+
+    def takes_over(self) -> None:
+        """This gateway has the connection from now on."""
+        if self.state.state == "elsewhere":
+            self._become("degraded", "it takes over from another gateway")
+
     def broke(self, why: str) -> float:
         return self.fails(f"it broke off, and begins again: {why}", for_long=True)
 
     def _become(self, state: Reception, why: str) -> None:
         before, self.state = self.state, self.state.become(state, why, time())
         if (before.state, before.why) != (state, why):
-            say = log.info if state == "receiving" else log.warning
+            say = log.info if state in ("receiving", "elsewhere") else log.warning
             say("channel_state", channel=self.channel, state=state, reason=why)
 
 

@@ -22,6 +22,10 @@ class Connection(Connecting):
         if self.listens and not self._is_revoked:
             super().works()
 
+    def elsewhere(self, holder: str) -> None:
+        if not self._is_revoked:
+            super().elsewhere(holder)
+
     def may_act(self) -> None:
         """The bot's token is one."""
         self._is_revoked = False

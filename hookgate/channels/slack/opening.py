@@ -11,6 +11,7 @@ import trio
 from pydantic import ValidationError
 
 from hookgate.channels.platforms.asking import Asking
+from hookgate.channels.platforms.leases import Lease
 from hookgate.channels.platforms.parts import PlatformParts
 from hookgate.channels.platforms.reception import run_again
 from hookgate.channels.platforms.typing import Typing
@@ -60,7 +61,9 @@ async def open_slack(settings: SlackSettings, parts: PlatformParts) -> AsyncGene
         typing = Typing(settings.name, messages.show_at_work, AT_WORK_S)
         for task in (asking.run, typing.run):
             nursery.start_soon(task)
-        nursery.start_soon(_Receiving(settings, parts, api, connection, webhook, streams).run, asking, threads)
+        lease = Lease(parts.journal.cluster, settings.name, connection, shared=webhook is not None)
+        receiving = _Receiving(settings, parts, api, connection, webhook, streams, lease)
+        nursery.start_soon(receiving.run, asking, threads)
         channel = SlackChannel(settings.name, Ways(messages, streams), asking, typing, connection, parts.media)
         yield OpenSlack(channel, webhook)
         nursery.cancel_scope.cancel()
@@ -74,6 +77,7 @@ class _Receiving:
     connection: Connection
     webhook: Webhook | None
     streams: Streams
+    lease: Lease
 
     async def run(self, asking: Asking, threads: Threads) -> None:
         await self.parts.ready()
@@ -84,9 +88,15 @@ class _Receiving:
         self.streams.team = me.team_id
         if self.api.scopes is not None and (missing := sorted(SCOPES - self.api.scopes)):
             log.warning("scopes_missing", channel=self.settings.name, scopes=missing)
-        place = await self.parts.journal.intake.offset(self.settings.name, me.user_id)
         reader = Reader(self.settings.name, me, self.settings.hears_bots)
-        await self._receive(Inbox(reader, self.api, self.parts, threads, asking.press, Place(place)))
+        async with trio.open_nursery() as nursery:
+            nursery.start_soon(self._look)
+            if self.webhook is None:
+                await self.lease.run(partial(self._receive, reader, asking, threads))
+            else:
+                inbox = await self._inbox(reader, asking, threads)
+                nursery.start_soon(self.webhook.run, inbox)
+                await self.lease.run(partial(self._catch_up, inbox))
 
     async def _me(self) -> Me:
         while True:
@@ -102,18 +112,26 @@ class _Receiving:
         except ValidationError:
             raise ApiFailed("", "it does not say who the bot is") from None
 
-    async def _receive(self, inbox: Inbox) -> None:
+    async def _inbox(self, reader: Reader, asking: Asking, threads: Threads) -> Inbox:
+        """Which goes on where the last one has left off, in whichever gateway. Raises StoreFailed."""
+        place = await self.parts.journal.intake.offset(self.settings.name, reader.me.user_id)
+        return Inbox(reader, self.api, self.parts, threads, asking.press, Place(place))
+
+    async def _receive(self, reader: Reader, asking: Asking, threads: Threads) -> None:
+        """One gateway has the sockets: with several, events would come to either, and the place that is stored could
+        be before or behind what the other one has still in hand."""
+        inbox = await self._inbox(reader, asking, threads)
         catching_up = CatchingUp(self.api, inbox)
         async with trio.open_nursery() as nursery:
-            nursery.start_soon(self._look)
             nursery.start_soon(catching_up.run)
-            if self.webhook is None:
-                mode = SocketMode(self.api, self.settings.other, inbox, self.connection, catching_up.want)
-                nursery.start_soon(mode.run)
-            else:
-                catching_up.want()
-                self.webhook.inbox = inbox
-                nursery.start_soon(self.webhook.run)
+            nursery.start_soon(
+                SocketMode(self.api, self.settings.other, inbox, self.connection, catching_up.want).run
+            )
+
+    async def _catch_up(self, inbox: Inbox) -> None:
+        catching_up = CatchingUp(self.api, inbox)
+        catching_up.want()
+        await catching_up.run()
 
     async def _look(self) -> None:
         """Whether the bot may act still, now and then, and whenever somebody was told that it may not."""

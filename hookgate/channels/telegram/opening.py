@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import AsyncGenerator, Sequence
+from collections.abc import AsyncGenerator, Awaitable, Callable, Sequence
 from contextlib import asynccontextmanager
 from functools import partial
 from secrets import token_urlsafe
@@ -13,6 +13,7 @@ import trio
 from pydantic import ValidationError
 
 from hookgate.channels.platforms.asking import Asking
+from hookgate.channels.platforms.leases import Lease
 from hookgate.channels.platforms.parts import PlatformParts
 from hookgate.channels.platforms.reception import run_again
 from hookgate.channels.platforms.typing import Typing
@@ -62,7 +63,8 @@ async def open_telegram(settings: TelegramSettings, parts: PlatformParts) -> Asy
         asking = Asking(settings.name, TelegramCards(api, messages), parts)
         await moves.load()
         webhook = await _webhook(settings, parts, api, connection)
-        receiving = _Receiving(settings, parts, api, connection, webhook)
+        lease = Lease(parts.journal.cluster, settings.name, connection, shared=webhook is not None)
+        receiving = _Receiving(settings, parts, api, connection, webhook, lease)
         for task in (asking.run, typing.run):
             nursery.start_soon(task)
         nursery.start_soon(receiving.run, asking, moves)
@@ -76,11 +78,8 @@ async def _webhook(
 ) -> Webhook | None:
     if settings.mode != "webhook":
         return None
-    holds = parts.journal.holds
-    secret = await holds.state(settings.name, SECRET)
-    if not secret:
-        secret = token_urlsafe(32)
-        await holds.keep_state(settings.name, SECRET, secret)
+    made = token_urlsafe(32)
+    secret = await parts.journal.holds.change_state(settings.name, SECRET, lambda known: known or made)
     return Webhook(api, connection, f"{settings.origin}{settings.path}", secret)
 
 
@@ -91,6 +90,7 @@ class _Receiving:
     api: Api
     connection: Connection
     webhook: Webhook | None
+    lease: Lease
 
     async def run(self, asking: Asking, moves: Moves) -> None:
         await self.parts.ready()
@@ -98,8 +98,11 @@ class _Receiving:
 
     async def _begin(self, asking: Asking, moves: Moves) -> None:
         me = await self._me()
-        await self._tell_commands(self.parts.commands())
-        await self._receive(Inbox(Reader(self.settings.name, me), self.api, self.parts, moves, asking.press))
+        receive = partial(self._poll, me, asking, moves)
+        if self.webhook is not None:
+            self.webhook.inbox = self._inbox(me, asking, moves)
+            receive = self.webhook.run
+        await self.lease.run(partial(self._hold, receive))
 
     async def _me(self) -> Me:
         while True:
@@ -125,10 +128,15 @@ class _Receiving:
         except ApiFailed as error:
             log.warning("commands_not_told", channel=self.settings.name, reason=error.why)
 
-    async def _receive(self, inbox: Inbox) -> None:
-        if self.webhook is not None:
-            self.webhook.inbox = inbox
-            await self.webhook.run()
-            return
+    async def _hold(self, receive: Callable[[], Awaitable[None]]) -> None:
+        """What is done once for the bot, by whichever gateway has it."""
+        await self._tell_commands(self.parts.commands())
+        await receive()
+
+    def _inbox(self, me: Me, asking: Asking, moves: Moves) -> Inbox:
+        return Inbox(Reader(self.settings.name, me), self.api, self.parts, moves, asking.press)
+
+    async def _poll(self, me: Me, asking: Asking, moves: Moves) -> None:
+        inbox = self._inbox(me, asking, moves)
         place = await self.parts.journal.intake.offset(self.settings.name, inbox.account)
         await Polling(self.api, inbox, self.connection, place).run()

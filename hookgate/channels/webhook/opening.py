@@ -53,8 +53,5 @@ async def _begin(parts: WebhookParts, condition: Condition, endpoint: Endpoint |
 
 
 async def _instance(channel: str, holds: Holds) -> str:
-    instance = await holds.state(channel, INSTANCE)
-    if not instance:
-        instance = token_hex(8)
-        await holds.keep_state(channel, INSTANCE, instance)
-    return instance
+    made = token_hex(8)
+    return await holds.change_state(channel, INSTANCE, lambda known: known or made)

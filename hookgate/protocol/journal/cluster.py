@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from contextlib import AbstractContextManager
 from dataclasses import field
 from typing import Protocol
 
@@ -58,7 +59,30 @@ class Cluster(Protocol):
         """Conversations that rest go elsewhere from now on. Raises StoreFailed."""
         ...
 
+    # --- what only one of them may have: a lease, which ends with its holder ---
 
-WORK, ROWS, CHANGED, DECIDED = "work", "rows", "changed", "decided"
+    def place_of(self, name: str) -> str:
+        """The id of the gateway that it belongs to, among those that live and do not drain."""
+        ...
+
+    async def holder(self, name: str) -> str:
+        """The id of the gateway that has this lease; empty: none. Raises StoreFailed."""
+        ...
+
+    async def take(self, name: str) -> bool:
+        """Whether this one has it now: nobody else did. Raises StoreFailed."""
+        ...
+
+    async def give(self, name: str) -> None:
+        """It is anybody's, if it was this one's. Raises StoreFailed."""
+        ...
+
+    def present(self) -> AbstractContextManager[object]:
+        """What runs inside is cancelled before others may take this gateway for gone, and so what it has."""
+        ...
+
+
+WORK, ROWS, CHANGED, DECIDED, LEASE = "work", "rows", "changed", "decided", "lease"
 """Kinds of notes: something was accepted in a session; there is something to bring to its chat, which is the body;
-there may be something that nobody has told of; people have decided about the `request`."""
+there may be something that nobody has told of; people have decided about the `request`; the lease that `session`
+names is free, or, told its holder, wanted by the gateway where it belongs."""

@@ -5,7 +5,7 @@ A call that returns has been stored; one that is cancelled or raises has stored 
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Protocol
 
 if TYPE_CHECKING:
@@ -253,6 +253,10 @@ class Holds(Protocol):
     async def state(self, channel: str, name: str) -> str: ...
 
     async def keep_state(self, channel: str, name: str, value: str) -> None: ...
+
+    async def change_state(self, channel: str, name: str, change: Callable[[str], str]) -> str:
+        """What it is then: `change` is told what it was, in one step with nobody else's; it may be asked again."""
+        ...
 
 
 class Journal(Protocol):

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 from hookgate.protocol.chat import Chat
 from hookgate.protocol.journal.values import Conversation
 from hookgate.protocol.journal.views import Overview, SessionRow, Whereabouts
@@ -94,3 +96,7 @@ class Holds:
 
     async def keep_state(self, channel: str, name: str, value: str) -> None:
         self._tables.states[channel, name] = value
+
+    async def change_state(self, channel: str, name: str, change: Callable[[str], str]) -> str:
+        value = self._tables.states[channel, name] = change(self._tables.states.get((channel, name), ""))
+        return value

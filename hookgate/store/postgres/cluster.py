@@ -20,6 +20,7 @@ from psycopg.generators import notifies
 from hookgate import __version__
 from hookgate.protocol.catalog import StoreFailed
 from hookgate.protocol.codec import decode, encode
+from hookgate.protocol.dataclasses import replace
 from hookgate.protocol.journal.cluster import CHANGED, Member, Note
 from hookgate.protocol.values import Json
 from hookgate.store.journal.claims import end_claims
@@ -60,6 +61,13 @@ LEFT = """
     ) found (session) WHERE NOT EXISTS (SELECT 1 FROM owners o WHERE o.session = found.session)
 """
 """Conversations in which there is something to do and that nobody has."""
+HOLDER = "SELECT h.holder FROM holds h JOIN gateways g ON g.id = h.holder WHERE h.name = ?"
+TAKE = """
+    INSERT INTO holds (name, holder, until) SELECT ?1, id, 0 FROM gateways WHERE id = ?2
+    ON CONFLICT (name) DO UPDATE SET holder = excluded.holder
+    WHERE holds.holder = excluded.holder OR NOT EXISTS (SELECT 1 FROM gateways g WHERE g.id = holds.holder)
+"""
+"""A lease ends with its holder: whoever is none of them has nothing."""
 
 
 class SharedCluster(Roll):
@@ -76,6 +84,18 @@ class SharedCluster(Roll):
         await self.engine.write(
             lambda tables: tables.run("UPDATE gateways SET draining = true WHERE id = ?", self.me)
         )
+        self.meet(tuple(replace(it, draining=it.draining or it.id == self.me) for it in self.members))
+
+    async def holder(self, name: str) -> str:
+        row = await self.engine.read(lambda tables: tables.one(HOLDER, name))
+        return row[0] if row else ""
+
+    async def take(self, name: str) -> bool:
+        return await self.engine.write(lambda tables: tables.run(TAKE, name, self.me)) > 0
+
+    async def give(self, name: str) -> None:
+        sql = "DELETE FROM holds WHERE name = ? AND holder = ?"
+        await self.engine.write(lambda tables: tables.run(sql, name, self.me))
 
 
 class Beats:
@@ -126,7 +146,11 @@ async def run_beating(engine: SharedEngine, roll: Roll, started: Callable[[], No
     beats, looked = Beats(), -LOOK_S
     while True:
         try:
-            rows = await engine.write(partial(_beat, roll.me))
+            began = trio.current_time()
+            rows, was_away = await engine.write(partial(_beat, roll.me))
+            if was_away:
+                roll.buried()
+            roll.seen(began + LEASE_S)
             silent = beats.silent({it[0]: it[5] for it in rows if it[0] != roll.me}, trio.current_time())
             for id_, name, *_, beat in (it for it in rows if it[0] in silent):
                 if await engine.write(partial(bury, id_, beat)):
@@ -142,11 +166,13 @@ async def run_beating(engine: SharedEngine, roll: Roll, started: Callable[[], No
         await trio.sleep(BEAT_S)
 
 
-def _beat(me: str, tables: Tables) -> list[Row]:
-    if not tables.run("UPDATE gateways SET beat = beat + 1 WHERE id = ?", me):
+def _beat(me: str, tables: Tables) -> tuple[list[Row], bool]:
+    """All of them, and whether others had buried this one."""
+    was_away = not tables.run("UPDATE gateways SET beat = beat + 1 WHERE id = ?", me)
+    if was_away:
         come(me, tables)
         log.warning("gateway_was_away", reason="others have taken over what it had; it begins anew")
-    return tables.all(MEMBERS)
+    return tables.all(MEMBERS), was_away
 
 
 async def _share_out(engine: SharedEngine, roll: Roll) -> None:

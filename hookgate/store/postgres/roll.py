@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Generator
+from contextlib import contextmanager
 from hashlib import sha256
 
 import trio
@@ -19,12 +20,35 @@ class Roll:
         self._heard: dict[str, list[Callable[[Note], None]]] = {}
         self._waiting: list[tuple[str, Note]] = []
         self._more = trio.Event()
+        self._present: set[trio.CancelScope] = set()
+        self._seen_until = 0.0
 
-    def place_of(self, session: str) -> str:
-        """The gateway that a conversation belongs to as long as they live: each has its share of them, and few change
-        places when one comes or goes."""
+    def place_of(self, name: str) -> str:
+        """The gateway that a conversation, or a lease, belongs to as long as they live: each has its share of them,
+        and few change places when one comes or goes."""
         places = [it.id for it in self.members if not it.draining] or [self.me]
-        return max(places, key=lambda it: sha256(f"{it} {session}".encode()).digest())
+        return max(places, key=lambda it: sha256(f"{it} {name}".encode()).digest())
+
+    @contextmanager
+    def present(self) -> Generator[None]:
+        """What runs inside ends when this gateway has not been seen for so long that it may be taken for gone."""
+        with trio.CancelScope(deadline=self._seen_until) as scope:
+            self._present.add(scope)
+            try:
+                yield
+            finally:
+                self._present.discard(scope)
+
+    def seen(self, until: float) -> None:
+        """The others know that it lives, and do not bury it before then, in seconds of trio's clock."""
+        self._seen_until = until
+        for scope in self._present:
+            scope.deadline = until
+
+    def buried(self) -> None:
+        """The others have taken over what it had."""
+        for scope in self._present:
+            scope.cancel()
 
     def meet(self, members: tuple[Member, ...]) -> None:
         """Those that live now. Whoever listens hears of it where that has changed."""

@@ -77,8 +77,9 @@ class Webhook:
         if not hmac.compare_digest(own.encode(), said.encode()) or not is_fresh:
             raise Refused(HTTPStatus.NOT_FOUND, "it is not signed as it should be")
 
-    async def run(self) -> None:
+    async def run(self, inbox: Inbox) -> None:
         """Until cancelled."""
+        self.inbox = inbox
         self._connection.listens = True
         self._connection.works()
         await trio.sleep_forever()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from functools import partial
 from pathlib import Path
 
@@ -50,6 +51,15 @@ def state_of(tables: Tables, channel: str, name: str) -> str:
     return row[0] if row else ""
 
 
+def change_state(channel: str, name: str, change: Callable[[str], str], tables: Tables) -> str:
+    tables.hold(f"state {name} of {channel}", alone=True)
+    before = state_of(tables, channel, name)
+    value = change(before)
+    if value != before:
+        tables.run(KEEP_STATE, channel, name, value)
+    return value
+
+
 HOLD = """
     INSERT INTO holds (name, holder, until) VALUES (?1, ?2, ?3) ON CONFLICT (name) DO UPDATE
     SET holder = excluded.holder, until = excluded.until WHERE holds.holder = ?2 OR holds.until <= ?4
@@ -74,3 +84,6 @@ class Holds:
 
     async def keep_state(self, channel: str, name: str, value: str) -> None:
         await self._engine.write(lambda tables: tables.run(KEEP_STATE, channel, name, value))
+
+    async def change_state(self, channel: str, name: str, change: Callable[[str], str]) -> str:
+        return await self._engine.write(partial(change_state, channel, name, change))

@@ -70,7 +70,7 @@ export function facts(pairs) {
   return el("dl", { class: "facts" }, ...shown.map(([name, value]) => el("div", {}, el("dt", {}, name), el("dd", {}, value instanceof Node ? value : visible(String(value))))));
 }
 
-const GOOD = ["up", "built in", "receiving", "answered", "delivered", "anchored", "inside"];
+const GOOD = ["up", "built in", "receiving", "elsewhere", "answered", "delivered", "anchored", "inside"];
 const BAD = ["down", "failed", "quarantined", "dead", "broken", "truncated", "stopped", "refused"];
 
 // A word for how something is; the colour says nothing that the word does not.
