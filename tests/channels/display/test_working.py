@@ -79,9 +79,9 @@ def test_while_nothing_streams_it_says_what_is_waited_for_and_since_when() -> No
 def test_before_another_try_it_counts_down_and_says_why() -> None:
     scene = Scene()
     scene.hear(ASKED, LlmRetry(1, 3, "rate_limit", "429: slow\x1b[2J down", 3_000_000_000))
-    assert scene.after(0) == ["· asking p/m: retry in 3 s (rate_limit: 429: slow\\x1b[2J down)"]
-    assert scene.after(2.5) == ["· asking p/m: retry in 1 s (rate_limit: 429: slow\\x1b[2J down)"]
-    assert scene.after(1) == ["· asking p/m … 4 s"]
+    assert scene.after(0) == ["· asking p/m: retry 1 of 3 in 3 s (rate_limit: 429: slow\\x1b[2J down)"]
+    assert scene.after(2.5) == ["· asking p/m: retry 1 of 3 in 1 s (rate_limit: 429: slow\\x1b[2J down)"]
+    assert scene.after(1) == ["· asking p/m, retry 1 of 3 … 4 s"]
 
 
 def test_a_call_is_there_while_it_runs_and_a_line_when_it_has_ended() -> None:
