@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import field
-from functools import cached_property
+from functools import cached_property, lru_cache
 from hashlib import sha256
 from typing import Literal
 
@@ -76,7 +76,7 @@ class Mount:
     @property
     def digest(self) -> str:
         """SHA-256, in hex, of what it runs and of what is configured for it."""
-        return sha256(f"{self.rules.digest}{self.files()}".encode()).hexdigest()
+        return _joined(self.rules.digest, self.files())
 
     @cached_property
     def name(self) -> str:
@@ -111,3 +111,9 @@ class Mount:
         if declared is not None and not Observed(declared).covers(payload.kind, payload.runtime):
             return False
         return self.rules.match.matches(event.step, event.tool)
+
+
+@lru_cache(maxsize=1024)
+def _joined(rules: str, files: str) -> str:
+    """Every answer is on record with it."""
+    return sha256(f"{rules}{files}".encode()).hexdigest()

@@ -64,7 +64,8 @@ class Walk:
         if not self.chains.at(question.stage):
             return Walked(question)
         self.audit(question)
-        asked, first, stage = dict[str, _Asked](), question, question.stage
+        asked: dict[str, _Asked] = {}
+        first, stage = question, question.stage
         while True:
             chains, seen, owner = self.chains, question, owners.get(question.tool)
             for mount in chains.matching(question):

@@ -7,7 +7,6 @@ gave.
 from __future__ import annotations
 
 import json
-from contextlib import suppress
 from dataclasses import fields, is_dataclass
 from math import inf
 from typing import Any, NoReturn, cast
@@ -123,9 +122,12 @@ def _decode_with_surrogates(text: bytes | str) -> Any:  # noqa: ANN401
 
 def _finite(value: object) -> bool:
     # Infinity would be written as null: where none is written there is none, and most values have none.
-    with suppress(TypeError):
-        if b"null" not in orjson.dumps(value):
-            return True
+    try:
+        written = orjson.dumps(value)
+    except TypeError:
+        written = b"null"
+    if b"null" not in written:
+        return True
     waiting = [value]
     while waiting:
         item = waiting.pop()

@@ -143,6 +143,8 @@ def sound(result: ToolResult) -> ToolResult:
     """The same result as something that can be sent anywhere: no half characters, and data only if it is JSON."""
     if not isinstance(cast("object", result), ToolResult):
         return failure("fatal", "tool", f"returned {type(result).__name__}, not a result")
+    if result.data is None and result.error is None and result.for_llm.isascii() and result.for_user.isascii():
+        return result
     for_llm, for_user, error = clean(result.for_llm), clean(result.for_user), result.error
     if error is not None and not (error.reason.isascii() and error.op.isascii()):
         error = replace(error, op=clean(error.op), reason=clean(error.reason))

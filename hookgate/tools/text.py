@@ -46,7 +46,7 @@ def cut(text: str, max_bytes: int = MAX_BYTES, max_lines: int = MAX_LINES) -> st
 
 def nearly_within_limits(text: str) -> bool:
     """Whether a text is short enough to leave as it is."""
-    size = len(text.encode("utf-8", "replace"))
+    size = len(text) if text.isascii() else len(text.encode("utf-8", "replace"))
     return size <= MAX_BYTES + SPARE_BYTES and text.count("\n") < MAX_LINES + SPARE_LINES
 
 

@@ -8,6 +8,8 @@ from __future__ import annotations
 
 from typing import cast
 
+from hookgate.protocol.codec import decode
+from hookgate.protocol.errors import BadMessage
 from hookgate.protocol.values import JsonObject
 from hookgate.tools.repair.bounds import MAX_BYTES, MAX_DEPTH, encodable, too_deep, too_long
 from hookgate.tools.repair.cut import read_cut
@@ -17,6 +19,9 @@ from hookgate.tools.repair.guess import read_guess
 from hookgate.tools.repair.read import read_json
 from hookgate.tools.repair.relaxed import read_relaxed
 from hookgate.tools.repair.values import Decoded, Reading, Undecodable
+
+SHORT_CHARS = 64 * 1024
+"""Reading a text in vain before it is mended costs nobody anything up to here."""
 
 # JSON's own; other blanks round an object are prose.
 _BLANKS = " \t\r\n"
@@ -28,6 +33,9 @@ def decode_arguments(text: str, *, guess: bool = True) -> Decoded:
     With `guess` and the json-repair package installed, a text of up to 2 KiB that no other step reads may take
     a third of a second: call with `guess=False` first where that thread has other work.
     """
+    plain = _plain(text)
+    if plain is not None:
+        return Decoded(plain)
     if too_long(text):
         fix = f"Split large content into several calls. {AGAIN}"
         raise Undecodable(f"the arguments have more than {MAX_BYTES} bytes", 0, fix)
@@ -40,6 +48,17 @@ def decode_arguments(text: str, *, guess: bool = True) -> Decoded:
     last = reading.steps[-1] if reading.steps else ""
     value = cast("JsonObject", reading.value)
     return Decoded(value, reading.steps, truncated=last == "TRUNC", guessed=last == "GUESS")
+
+
+def _plain(text: str) -> JsonObject | None:
+    """The object that nearly every text is, as it stands; None where that takes a closer look."""
+    if not text.startswith("{") or len(text) > SHORT_CHARS or too_deep(text):
+        return None
+    try:
+        value = decode(encodable(text))
+    except BadMessage:
+        return None
+    return cast("JsonObject", value) if isinstance(value, dict) else None
 
 
 def _read(text: str, *, guess: bool) -> Reading:
