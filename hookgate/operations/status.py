@@ -24,29 +24,6 @@ from hookgate.telemetry.turns import Activity, Doing
 if TYPE_CHECKING:
     from hookgate.loop.sessions.session import Session
 
-DOWN = ("restarting", "quarantined", "stopped")
-"""Of a hook. One that starts is not there yet, and nothing is wrong with it."""
-
-
-@dataclass(frozen=True)
-class TurnStatus:
-    """A job that a conversation works on. `message`: the journal's id of what is answered; empty: nobody's. `since`,
-    `doing_since`: seconds of the wall clock. `doing`: see `telemetry.turns`; `name`: of the model, the tool or the
-    stage. `behind`: how many wait for it to end. `task_of`: the agent that does this in a task for it, where it is
-    none of its own."""
-
-    session: str
-    agent: str
-    channel: str
-    message: str
-    since: float
-    doing: Doing
-    name: str
-    doing_since: float
-    behind: int
-    task_of: str = ""
-
-
 @dataclass(frozen=True)
 class Sessions:
     """`at_work` now, of at most `most`; `loaded`: in memory; `stored`."""
@@ -149,42 +126,6 @@ async def _stored(runtime: Runtime, state: str) -> tuple[Overview, tuple[Waiting
         return await runtime.journal.books.overview(), await pending(runtime.agent.approvals), state
     except StoreFailed as error:
         return Overview(0, 0, (), 0, ()), (), str(error) if state == OK else state
-
-
-def _turn(runtime: Runtime, session: Session, waiting: Collection[str] | None) -> TurnStatus:
-    """`waiting`: the requests that are open, where these are known. Whoever has a yes wants a place at work again."""
-    job = session.jobs.current
-    assert job is not None  # noqa: S101 - it is busy
-    accepted = job.work.accepted if isinstance(job.work, Prompt) else None
-    now = runtime.telemetry.turns.doing(session.key) or Activity("slot", "", job.begun_at)
-    if now.what == "person" and waiting is not None and now.id not in waiting:
-        now = replace(now, what="slot")
-    its = (session.key, session.agent.name, job.work.chat.channel, accepted.id if accepted is not None else "")
-    return TurnStatus(*its, job.begun_at, now.what, now.name, now.since, session.jobs.waiting, now.task_of)
-
-
-def _leaving(runtime: Runtime) -> Iterator[str]:
-    if runtime.gateway.stopping:
-        yield "it is stopping: nothing is begun any more, and what comes waits for the next start"
-
-
-def _wrong(hooks: Sequence[HookStatus], channels: Sequence[ChannelStatus], stored: str) -> Iterator[str]:
-    if stored != OK:
-        yield f"nothing can be stored: {stored}"
-    for channel in channels:
-        if channel.state not in ("receiving", "elsewhere"):
-            yield f"channel {channel.name} is {channel.state}: {channel.why}"
-    for hook in hooks:
-        if hook.state in DOWN:
-            yield f"hook {hook.name} is {hook.state}: {hook.reason}"
-        elif hook.failing:
-            yield f"hook {hook.name} fails: {hook.failing}"
-
-
-def _untraced(runtime: Runtime) -> Iterator[str]:
-    exporter = runtime.telemetry.exporter
-    if exporter is not None and exporter.why:
-        yield f"traces cannot leave: {exporter.why}"
 
 
 def _stuck(found: Overview) -> Iterator[str]:

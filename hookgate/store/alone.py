@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from contextlib import AbstractContextManager, nullcontext
 from time import time
 
@@ -27,6 +27,13 @@ class Alone:
 
     def hear(self, kind: str, function: Callable[[Note], None]) -> None:
         """There is nobody to hear."""
+
+    def describe(self, text: str) -> None:
+        """There is nobody to know it."""
+
+    async def described(self) -> Mapping[str, str]:
+        await trio.lowlevel.checkpoint()
+        return {}
 
     async def owner(self, session: str) -> str:
         await trio.lowlevel.checkpoint()

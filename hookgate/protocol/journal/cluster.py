@@ -51,6 +51,16 @@ class Cluster(Protocol):
         """Called with each note of this kind, whoever has told it. It neither waits nor raises."""
         ...
 
+    def describe(self, text: str) -> None:
+        """What others are to know of this one: soon in place of what it has said of itself before. Nobody waits for
+        it."""
+        ...
+
+    async def described(self) -> Mapping[str, str]:
+        """By its id what each of the members says of itself, as it has put it; empty where nobody shares the journal.
+        Raises StoreFailed."""
+        ...
+
     async def owner(self, session: str) -> str:
         """The id of the gateway where this conversation is; empty: nowhere now. Raises StoreFailed."""
         ...

@@ -75,6 +75,10 @@ class SharedCluster(Roll):
 
     engine: SharedEngine
 
+    async def described(self) -> Mapping[str, str]:
+        sql = "SELECT id, description FROM gateways"
+        return dict(await self.engine.read(lambda tables: tables.all(sql)))
+
     async def owner(self, session: str) -> str:
         sql = "SELECT gateway FROM owners WHERE session = ?"
         row = await self.engine.read(lambda tables: tables.one(sql, session))
@@ -146,8 +150,9 @@ async def run_beating(engine: SharedEngine, roll: Roll, started: Callable[[], No
     beats, looked = Beats(), -LOOK_S
     while True:
         try:
-            began = trio.current_time()
-            rows, was_away = await engine.write(partial(_beat, roll.me))
+            began, said = trio.current_time(), roll.description
+            rows, was_away = await engine.write(partial(_beat, roll.me, said, news=said != roll.written))
+            roll.written = said
             if was_away:
                 roll.buried()
             roll.seen(began + LEASE_S)
@@ -166,12 +171,14 @@ async def run_beating(engine: SharedEngine, roll: Roll, started: Callable[[], No
         await trio.sleep(BEAT_S)
 
 
-def _beat(me: str, tables: Tables) -> tuple[list[Row], bool]:
-    """All of them, and whether others had buried this one."""
+def _beat(me: str, description: str, tables: Tables, *, news: bool) -> tuple[list[Row], bool]:
+    """All of them, and whether others had buried this one. `news`: it says something else of itself than before."""
     was_away = not tables.run("UPDATE gateways SET beat = beat + 1 WHERE id = ?", me)
     if was_away:
         come(me, tables)
         log.warning("gateway_was_away", reason="others have taken over what it had; it begins anew")
+    if news or was_away:
+        tables.run("UPDATE gateways SET description = ? WHERE id = ?", description, me)
     return tables.all(MEMBERS), was_away
 
 

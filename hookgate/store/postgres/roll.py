@@ -17,6 +17,8 @@ class Roll:
     def __init__(self, me: str) -> None:
         self.me = me
         self.members: tuple[Member, ...] = ()
+        self.description, self.written = "", ""
+        """What this one says of itself, and what of that stands in its row."""
         self._heard: dict[str, list[Callable[[Note], None]]] = {}
         self._waiting: list[tuple[str, Note]] = []
         self._more = trio.Event()
@@ -55,6 +57,9 @@ class Roll:
         before, self.members = self.members, members
         if before != members:
             self.heard(Note(CHANGED))
+
+    def describe(self, text: str) -> None:
+        self.description = text
 
     def tell(self, note: Note, to: str = "") -> None:
         if len(self.members) > 1:

@@ -21,7 +21,8 @@ SHARED = (
     """
     CREATE TABLE IF NOT EXISTS gateways (
         id TEXT COLLATE "C" PRIMARY KEY, name TEXT NOT NULL, version TEXT NOT NULL, since DOUBLE PRECISION NOT NULL,
-        beat BIGINT NOT NULL DEFAULT 0, draining BOOLEAN NOT NULL DEFAULT false
+        beat BIGINT NOT NULL DEFAULT 0, draining BOOLEAN NOT NULL DEFAULT false,
+        description TEXT NOT NULL DEFAULT ''
     )
     """,
     # Who has a session works on what is said there and brings what it is sent.
