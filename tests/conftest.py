@@ -11,6 +11,7 @@ import pytest
 from hypothesis import settings
 
 from tests.machine import Without, left_out, link_programs, missing, no_walls
+from tests.postgres import Server, postgres, programs
 from tests.preloaded import open_preloaded
 
 settings.register_profile("short", max_examples=30, deadline=None)
@@ -63,6 +64,14 @@ def _folders(tmp_path_factory: pytest.TempPathFactory) -> Generator[None]:
 def _preloaded(_folders: None) -> Generator[None]:
     with open_preloaded():
         yield
+
+
+@pytest.fixture(scope="session")
+def server() -> Generator[Server]:
+    if programs() is None:
+        pytest.skip("this machine has no PostgreSQL server")
+    with postgres() as server:
+        yield server
 
 
 @pytest.fixture(scope="session")

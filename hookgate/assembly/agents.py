@@ -101,6 +101,7 @@ class Agents:
 
     def take(self, config: Config, made: Mapping[str, Agent]) -> None:
         """Whoever is asked for from now on is one of these, as this configuration says."""
+        self.config = config
         self.main, self._agents = made[config.agent.name], made
         self._routes = Routes(config)
         delegating.offer(config, self._parts.tools.registry, lambda name: self._agents.get(name))

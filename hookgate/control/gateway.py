@@ -23,6 +23,7 @@ from hookgate.loop.gateway import Gateway
 from hookgate.operations import (
     approvals,
     channels,
+    gateways,
     hooks,
     keys,
     mcp,
@@ -58,7 +59,7 @@ def gateway_methods(runtime: Runtime, caller: Voter = OPERATOR, without: Collect
         "status": Method(partial(status.status, runtime), changes=False),
         **_known_methods(runtime),
         "channels.list": Method(partial(channels.list_channels, runtime), changes=False),
-        "hooks.list": Method(partial(hooks.list_hooks, runtime), changes=False),
+        "hooks.list": Method(partial(gateways.list_all_hooks, runtime), changes=False),
         "hooks.reload": Method(partial(hooks.reload_hooks, runtime), changes=True),
         "hooks.restart": Method(partial(hooks.restart_hook, runtime), changes=True),
         **recording_methods(runtime.gate.recordings),

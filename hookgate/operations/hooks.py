@@ -28,7 +28,7 @@ from hookgate.sections import Config
 class HookStatus:
     """One hook, in the order of asking. `stages` and `observe` None: only its handshake tells. What a guard, or a
     hook that does not run, has none of is None or empty; times are of the last calls. `decisions`: how often it gave
-    which answer."""
+    which answer. `gateway`: where it runs, if there are several; `here`: on the one that was asked."""
 
     name: str
     state: str
@@ -48,6 +48,8 @@ class HookStatus:
     audits_missed: int | None = None
     events_dropped: int | None = None
     decisions: Mapping[str, int] = field(default_factory=dict[str, int])
+    gateway: str = ""
+    here: bool = True
 
 
 @dataclass(frozen=True)

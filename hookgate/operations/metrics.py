@@ -34,6 +34,8 @@ def _of_calls(it: Status) -> Iterator[Family]:
 
 
 def _of_parts(it: Status) -> Iterator[Family]:
+    members = len(it.gateways) or 1
+    yield _gauge("hookgate_gateways", "Gateways that share the journal, this one among them.", [((), members)])
     yield _gauge("hookgate_turns", "Turns at work.", [((), it.sessions.at_work)])
     yield _gauge("hookgate_turns_limit", "Turns that can be at work at once.", [((), it.sessions.most)])
     doing = Counter(turn.doing for turn in it.turns)

@@ -2,27 +2,26 @@
 
 from __future__ import annotations
 
-import os
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import fields
 from time import time
-from typing import TYPE_CHECKING
 
-from hookgate import __version__
-from hookgate import config as configuration
 from hookgate.assembly.app import Runtime
-from hookgate.loop.sessions.jobs import Prompt
 from hookgate.operations.approvals import Waiting, pending
-from hookgate.operations.channels import ChannelStatus, list_channels
-from hookgate.operations.hooks import HookStatus, list_hooks
+from hookgate.operations.channels import ChannelStatus
+from hookgate.operations.gateways import (
+    GatewayStatus,
+    TurnStatus,
+    list_gateways,
+    own_status,
+    problems_of_others,
+)
+from hookgate.operations.hooks import HookStatus
 from hookgate.operations.journal.store import OK, store_state
 from hookgate.protocol.catalog import StoreFailed
-from hookgate.protocol.dataclasses import dataclass, replace
+from hookgate.protocol.dataclasses import dataclass
 from hookgate.protocol.journal.views import AuditView, DeadLetter, Outgoing, Overview, StoreView
-from hookgate.telemetry.turns import Activity, Doing
 
-if TYPE_CHECKING:
-    from hookgate.loop.sessions.session import Session
 
 @dataclass(frozen=True)
 class Sessions:
@@ -61,7 +60,8 @@ class Calls:
 class Status:
     """`at`, `started_at`: seconds of the wall clock. `problems`: a line for each thing that is wrong; none: all is
     well. `store_state`: `ok`, or why nothing can be stored. `dead`: how many dead letters there are, of which
-    `letters` are the last, the newest first."""
+    `letters` are the last, the newest first. `gateways`: all that share its journal,
+    the oldest first; none where it has that alone."""
 
     version: str
     pid: int
@@ -81,6 +81,7 @@ class Status:
     store: StoreView
     audit: AuditView
     calls: Calls
+    gateways: tuple[GatewayStatus, ...] = ()
 
 
 async def status(runtime: Runtime) -> Status:
@@ -92,32 +93,38 @@ async def status(runtime: Runtime) -> Status:
 async def status_where(runtime: Runtime, state: str) -> Status:
     """As `status`, where it is known whether something can be stored: `state`, as `store_state` has it."""
     found, waiting, stored = await _stored(runtime, state)
-    hooks, channels = await list_hooks(runtime), await list_channels(runtime)
-    sessions, config = runtime.gateway.sessions, runtime.settings
-    open_ = {it.request for it in waiting} if stored == OK else None
-    turns = tuple(_turn(runtime, it, open_) for it in sessions.values() if it.busy)
-    behind = sum(it.jobs.waiting for it in sessions.values())
-    tally = runtime.agent.tally
+    its = await own_status(runtime, {it.request for it in waiting} if stored == OK else None)
+    gateways = await _gateways(runtime)
+    behind, tally = sum(it.jobs.waiting for it in runtime.gateway.sessions.values()), runtime.agent.tally
+    wrong = (*_unstored(stored), *its.problems, *_stuck(found), *problems_of_others(gateways))
     return Status(
-        version=__version__,
-        pid=os.getpid(),
-        config=config.called or str((config.file or config.base / configuration.FILE_NAME).resolve()),
+        version=its.version,
+        pid=its.pid,
+        config=its.config,
         at=time(),
         started_at=runtime.telemetry.started_at,
-        problems=(*_leaving(runtime), *_wrong(hooks, channels, stored), *_stuck(found), *_untraced(runtime)),
-        turns=turns,
-        sessions=Sessions(len(turns), config.config.gateway.max_turns, len(sessions), found.conversations),
-        hooks=hooks,
+        problems=wrong,
+        turns=its.turns,
+        sessions=Sessions(its.at_work, its.most, its.loaded, found.conversations),
+        hooks=its.hooks,
         approvals=waiting,
         queues=Queues(behind, found.unfinished, found.outgoing),
         dead=found.dead,
         letters=found.letters,
-        channels=channels,
+        channels=its.channels,
         store_state=stored,
         store=found.store,
         audit=found.audit,
         calls=Calls(**{it.name: getattr(tally, it.name) for it in fields(Calls)}),
+        gateways=gateways,
     )
+
+
+async def _gateways(runtime: Runtime) -> tuple[GatewayStatus, ...]:
+    try:
+        return await list_gateways(runtime)
+    except StoreFailed:
+        return ()
 
 
 async def _stored(runtime: Runtime, state: str) -> tuple[Overview, tuple[Waiting, ...], str]:
@@ -126,6 +133,11 @@ async def _stored(runtime: Runtime, state: str) -> tuple[Overview, tuple[Waiting
         return await runtime.journal.books.overview(), await pending(runtime.agent.approvals), state
     except StoreFailed as error:
         return Overview(0, 0, (), 0, ()), (), str(error) if state == OK else state
+
+
+def _unstored(stored: str) -> Iterator[str]:
+    if stored != OK:
+        yield f"nothing can be stored: {stored}"
 
 
 def _stuck(found: Overview) -> Iterator[str]:

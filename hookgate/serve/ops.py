@@ -16,7 +16,8 @@ from hookgate.channels.web.ops.parts import Action, OpsParts
 from hookgate.channels.web.shapes import Card
 from hookgate.operations.approvals import decide, may_decide
 from hookgate.operations.channels import ChannelStatus, list_channels
-from hookgate.operations.hooks import HookStatus, Reloaded, list_hooks, reload_hooks, restart_hook
+from hookgate.operations.gateways import DOWN, GatewayStatus, TurnStatus, list_all_hooks
+from hookgate.operations.hooks import HookStatus, Reloaded, reload_hooks, restart_hook
 from hookgate.operations.journal.audit import Verified, verify_audit
 from hookgate.operations.journal.finding import Located, find_messages
 from hookgate.operations.journal.letters import drop_letter, retry_letter
@@ -29,7 +30,7 @@ from hookgate.operations.sessions import (
     stop_turn,
     stored_sessions,
 )
-from hookgate.operations.status import DOWN, Calls, Queues, TurnStatus, status
+from hookgate.operations.status import Calls, Queues, status
 from hookgate.operations.status import Sessions as Loaded
 from hookgate.protocol.approval import Outcome, Voter
 from hookgate.protocol.dataclasses import dataclass, replace
@@ -76,6 +77,7 @@ class Now:
     queues: Queues
     calls: Calls
     counts: Mapping[str, int]
+    gateways: tuple[GatewayStatus, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -142,14 +144,14 @@ class _Ops:
             "channels": sum(it.state != "receiving" for it in its.channels),
         }
         figures = its.sessions, its.queues, its.calls
-        return Now(its.version, its.started_at, its.problems, its.turns, *figures, counts)
+        return Now(its.version, its.started_at, its.problems, its.turns, *figures, counts, its.gateways)
 
     async def dead(self, _by: Voter, _query: Query) -> Letters:
         found = await self._journal.books.overview()
         return Letters(found.dead, tuple(replace(it, text=self._hidden(it.text)) for it in found.letters))
 
     async def hooks(self, _by: Voter, _query: Query) -> tuple[HookStatus, ...]:
-        return await list_hooks(self._runtime)
+        return await list_all_hooks(self._runtime)
 
     async def channels(self, _by: Voter, _query: Query) -> tuple[ChannelStatus, ...]:
         return await list_channels(self._runtime)

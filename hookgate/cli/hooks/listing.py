@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from hookgate.operations.hooks import HookStatus
 
 COLUMNS = (
+    "gateway",
     "name",
     "state",
     "pid",

@@ -19,8 +19,9 @@ from hookgate.cli.status.lines import report
 from hookgate.control.client import NO_ANSWER, ControlFailed, NothingRunning, call, read_rows
 from hookgate.operations.approvals import Waiting
 from hookgate.operations.channels import ChannelStatus
+from hookgate.operations.gateways import GatewayStatus, TurnStatus
 from hookgate.operations.hooks import HookStatus
-from hookgate.operations.status import Calls, Queues, Sessions, Status, TurnStatus
+from hookgate.operations.status import Calls, Queues, Sessions, Status
 from hookgate.program.endings import FAILED
 from hookgate.protocol.dataclasses import dataclass, replace
 from hookgate.protocol.journal.views import AuditView, DeadLetter, Outgoing, StoreView
@@ -77,10 +78,19 @@ def _read(answer: Json) -> Status:
         members |= {name: read_rows(shape, members[name]) for name, shape in LISTS.items()}
         members |= {name: read_rows(shape, [members[name]])[0] for name, shape in VALUES.items()}
         queues = members["queues"]
+        members["gateways"] = tuple(_gateway(it) for it in cast("list[dict[str, Any]]", members.get("gateways", [])))
         members["queues"] = replace(queues, outgoing=read_rows(Outgoing, queues.outgoing))
         return read_rows(Status, [members])[0]
     except (TypeError, KeyError) as error:
         raise ControlFailed(NO_ANSWER, f"the answer is no status: {error}") from None
+
+
+def _gateway(said: dict[str, Any]) -> GatewayStatus:
+    """Raises ControlFailed and what is wrong with its shape."""
+    lists = ("turns", "hooks", "channels")
+    members: dict[str, Any] = said | {name: read_rows(LISTS[name], said[name]) for name in lists}
+    [its] = read_rows(GatewayStatus, [members])
+    return its
 
 
 def watch_on(asked: Asked) -> int:

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import Any, Literal
 
 from hookgate.cli.printing import aligned, counted, lasting, moment
-from hookgate.operations.status import Status, TurnStatus
+from hookgate.operations.gateways import TurnStatus
+from hookgate.operations.status import Status
 
 MB = 1_000_000
 SHORT = 60
@@ -17,7 +19,8 @@ def report(it: Status, width: int | None) -> list[str]:
     lines = [f"hookgate {it.version}, process {it.pid}, up {up}, with {it.config}"]
     lines += [f"WRONG: {line}" for line in it.problems] or ["Nothing is wrong."]
     for title, rows in (
-        (f"Turns: {it.sessions.at_work} of {it.sessions.most} at work", _turns(it)),
+        ("Gateways", _gateways(it)),
+        (f"Turns: {_all(it, 'at_work')} of {_all(it, 'most')} at work", _turns(it)),
         ("Channels", _channels(it)),
         ("Hooks", _hooks(it)),
         ("Waiting for people", _approvals(it)),
@@ -30,11 +33,32 @@ def report(it: Status, width: int | None) -> list[str]:
     return lines
 
 
+def _all(it: Status, figure: Literal["at_work", "most"]) -> int:
+    """Of this gateway, or of all that share its journal."""
+    return sum(getattr(each, figure) for each in it.gateways) if it.gateways else getattr(it.sessions, figure)
+
+
+def _everywhere(it: Status, rows: Literal["turns", "hooks", "channels"]) -> Iterator[tuple[tuple[str, ...], Any]]:
+    """Each row, behind the name of its gateway where there are several."""
+    for each in it.gateways:
+        yield from (((each.name,), row) for row in getattr(each, rows))
+    if not it.gateways:
+        yield from (((), row) for row in getattr(it, rows))
+
+
+def _gateways(it: Status) -> Iterator[Sequence[str]]:
+    for each in it.gateways:
+        work = f"{each.at_work} of {each.most} turns" if each.config else "says nothing that is understood here"
+        state = "draining" if each.draining else "wrong" if each.problems else "well"
+        here = "asked" if each.here else "-"
+        yield each.name, here, each.version, f"up {lasting(it.at - each.since)}", state, work, each.configuration[:8]
+
+
 def _turns(it: Status) -> Iterator[Sequence[str]]:
-    for turn in it.turns:
+    for where, turn in _everywhere(it, "turns"):
         behind = f", {turn.behind} more behind it" if turn.behind else ""
         since = f"{activity(turn)}, {lasting(it.at - turn.doing_since)}"
-        yield turn.message or "-", turn.session, turn.agent, lasting(it.at - turn.since), f"{since}{behind}"
+        yield *where, turn.message or "-", turn.session, turn.agent, lasting(it.at - turn.since), f"{since}{behind}"
 
 
 def activity(turn: TurnStatus) -> str:
@@ -55,17 +79,23 @@ ACTIVITIES: Mapping[str, Callable[[str], str]] = {
 
 
 def _channels(it: Status) -> Iterator[Sequence[str]]:
-    for row in it.channels:
+    for where, row in _everywhere(it, "channels"):
         since = f"for {lasting(it.at - row.since)}" if row.since else ""
-        yield row.name, row.kind or "-", row.state, f"{since} {row.why}".strip() or "-"
+        yield *where, row.name, row.kind or "-", row.state, f"{since} {row.why}".strip() or "-"
 
 
 def _hooks(it: Status) -> Iterator[Sequence[str]]:
-    for row in it.hooks:
+    for where, row in _everywhere(it, "hooks"):
         times = "-" if row.p50_ms is None else f"{row.p50_ms:g} / {row.p99_ms or 0:g} ms"
         said = ", ".join(f"{count} {action}" for action, count in sorted(row.decisions.items()))
         fell = ", ".join(_some(("failure", row.failures or 0), ("restart", row.restarts or 0)))
-        yield row.name, row.state, times, "; ".join(filter(None, (said, fell, row.failing, row.reason))) or "-"
+        yield (
+            *where,
+            row.name,
+            row.state,
+            times,
+            "; ".join(filter(None, (said, fell, row.failing, row.reason))) or "-",
+        )
 
 
 def _some(*counts: tuple[str, int]) -> Iterator[str]:

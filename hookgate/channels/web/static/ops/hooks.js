@@ -24,7 +24,7 @@ export const hooks = {
   ask: () => view("hooks"),
   show(data, place, { look }) {
     if (!rows?.element.isConnected) {
-      rows = new Rows("Hooks", { key: ({ name }) => name, row: (hook) => row(hook, look), none: "There are no hooks: nothing is asked before a call." });
+      rows = new Rows("Hooks", { key: ({ name, gateway }) => `${gateway} ${name}`, row: (hook) => row(hook, look), none: "There are no hooks: nothing is asked before a call." });
       place.replaceChildren(rows.element);
     }
     rows.show(data);
@@ -38,6 +38,7 @@ function row(hook, look) {
     hook.reason ? el("p", { class: "why" }, visible(hook.reason)) : "",
     hook.failing ? el("p", { class: "bad" }, visible(`fails now: ${hook.failing}`)) : "",
     facts([
+      ["gateway", visible(hook.gateway)],
       ["stands at", hook.stages?.join(", ")],
       ["calls", hook.calls],
       ["decisions", decisions(hook.decisions)],
@@ -50,7 +51,7 @@ function row(hook, look) {
       ["events dropped", hook.events_dropped || ""],
       ["command", command.join(" ")],
     ]),
-    command.length ? buttons(restart(name, look)) : "",
+    command.length && hook.here ? buttons(restart(name, look)) : "",
   ];
 }
 
