@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import AsyncGenerator, Callable, Mapping, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
+from dataclasses import field
 from functools import partial
 from typing import TYPE_CHECKING
 
@@ -78,6 +79,7 @@ class Runtime:
     context_files: ContextFiles | None = None
     guests: Guests | None = None
     keys: Keys | None = None
+    reloading: trio.Lock = field(default_factory=trio.Lock)
 
     @property
     def agent(self) -> Agent:

@@ -69,6 +69,16 @@ class TurnStatus:
 
 
 @dataclass(frozen=True)
+class LastReload:
+    """`id`: of the request, empty: nobody has asked; `why` it failed, empty: it did not. `configuration`: the digest
+    of what runs since."""
+
+    id: str = ""
+    why: str = ""
+    configuration: str = ""
+
+
+@dataclass(frozen=True)
 class GatewayStatus:
     """One of the gateways that share a journal. `name`: HOST:PID; `since`: seconds of the wall clock. `here`: the one
     that was asked. `config`: its file; empty: it has said nothing of itself that this version understands. `problems`
@@ -91,6 +101,7 @@ class GatewayStatus:
     channels: tuple[ChannelStatus, ...] = ()
     rules: str = ""
     configuration: str = ""
+    reload: LastReload = LastReload()
 
 
 async def list_gateways(runtime: Runtime) -> tuple[GatewayStatus, ...]:
@@ -160,21 +171,35 @@ async def list_all_hooks(runtime: Runtime) -> tuple[HookStatus, ...]:
     return named or await list_hooks(runtime)
 
 
-async def run_describing(runtime: Runtime) -> None:
-    """Others know what this one is like, and this one says where they have other rules than it has."""
-    cluster, compared, known = runtime.journal.cluster, -COMPARING_S, frozenset[tuple[str, str]]()
-    while True:
-        its = await own_status(runtime)
-        told = replace(its, here=False, turns=its.turns[:MOST_TURNS])
-        cluster.describe(encode(told).decode("utf-8", "replace"))
-        if len(cluster.members) > 1 and trio.current_time() - compared >= COMPARING_S:
-            compared = trio.current_time()
-            with suppress(StoreFailed):
-                found = frozenset((it.name, it.rules) for it in other_rules(await list_gateways(runtime)))
-                for name, rules in sorted(found - known):
-                    log.warning("other_approval_rules", gateway=name, rules=rules[:SHORT], here=its.rules[:SHORT])
-                known = found
-        await trio.sleep(DESCRIBING_S)
+class Describing:
+    """What others know of this one. `reload`: the last one that another has asked it for."""
+
+    def __init__(self, runtime: Runtime) -> None:
+        self.reload = LastReload()
+        self._runtime, self._cluster = runtime, runtime.journal.cluster
+        self._compared, self._others = -COMPARING_S, frozenset[tuple[str, str]]()
+
+    async def run(self) -> None:
+        while True:
+            await self.describe()
+            if len(self._cluster.members) > 1 and trio.current_time() - self._compared >= COMPARING_S:
+                self._compared = trio.current_time()
+                with suppress(StoreFailed):
+                    await self._compare()
+            await trio.sleep(DESCRIBING_S)
+
+    async def describe(self) -> None:
+        """It stands in its row soon."""
+        its = await own_status(self._runtime)
+        told = replace(its, here=False, turns=its.turns[:MOST_TURNS], reload=self.reload)
+        self._cluster.describe(encode(told).decode("utf-8", "replace"))
+
+    async def _compare(self) -> None:
+        here = self._runtime.agent.approvals.revision
+        found = frozenset((it.name, it.rules) for it in other_rules(await list_gateways(self._runtime)))
+        for name, rules in sorted(found - self._others):
+            log.warning("other_approval_rules", gateway=name, rules=rules[:SHORT], here=here[:SHORT])
+        self._others = found
 
 
 def other_rules(gateways: Sequence[GatewayStatus]) -> tuple[GatewayStatus, ...]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import field
 from pathlib import Path
+from typing import Literal
 
 from hookgate import config as configuration
 from hookgate.approvals.people import People
@@ -53,9 +54,23 @@ class HookStatus:
 
 
 @dataclass(frozen=True)
+class ReloadedGateway:
+    """What a reload came to at one of several gateways: `reloaded`; `failed`, and why; `gone`, it went away
+    meanwhile; `not asked`, since another one has failed. `configuration`: the digest of what runs there now; empty:
+    that is not known."""
+
+    name: str
+    outcome: Literal["reloaded", "failed", "gone", "not asked"]
+    why: str = ""
+    configuration: str = ""
+
+
+@dataclass(frozen=True)
 class Reloaded:
     """What a reload did, by hook name; `changed` hooks kept their process. `needs_restart`: sections that differ from
-    what runs and that only a new start takes over; of a channel or `agent` only what a reload does not."""
+    what runs and that only a new start takes over; of a channel or `agent` only what a reload does not. `gateways`:
+    of several that share a journal what it came to at each, in the order in which they were asked; the rest is of the
+    one that was asked first."""
 
     added: tuple[str, ...]
     dropped: tuple[str, ...]
@@ -63,6 +78,7 @@ class Reloaded:
     changed: tuple[str, ...]
     approvals_changed: bool
     needs_restart: tuple[str, ...]
+    gateways: tuple[ReloadedGateway, ...] = ()
 
 
 @dataclass(frozen=True)

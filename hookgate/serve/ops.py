@@ -17,11 +17,12 @@ from hookgate.channels.web.shapes import Card
 from hookgate.operations.approvals import decide, may_decide
 from hookgate.operations.channels import ChannelStatus, list_channels
 from hookgate.operations.gateways import DOWN, GatewayStatus, TurnStatus, list_all_hooks
-from hookgate.operations.hooks import HookStatus, Reloaded, reload_hooks, restart_hook
+from hookgate.operations.hooks import HookStatus, Reloaded, restart_hook
 from hookgate.operations.journal.audit import Verified, verify_audit
 from hookgate.operations.journal.finding import Located, find_messages
 from hookgate.operations.journal.letters import drop_letter, retry_letter
 from hookgate.operations.refused import OperationRefused
+from hookgate.operations.rolling import reload_gateways
 from hookgate.operations.sessions import (
     StoredSession,
     Transcript,
@@ -201,7 +202,7 @@ class _Ops:
         return Done(f"{', '.join(done.restarted)} has a new process.")
 
     async def reload(self, _by: Voter, _members: Members) -> Done:
-        return Done(_told(await _refusing(reload_hooks(self._runtime))))
+        return Done(_told(await _refusing(reload_gateways(self._runtime))))
 
     async def retry(self, by: Voter, members: Members) -> Done:
         await _refusing(retry_letter(self._gateway, members["id"], str(by)))
@@ -237,4 +238,6 @@ def _told(done: Reloaded) -> str:
     said += ["the approval rules differ"] if done.approvals_changed else []
     text = f"Reloaded: {'; '.join(said)}." if said else "Reloaded: no hook and no rule differs."
     later = f" What changed in {', '.join(done.needs_restart)} counts only after a restart."
+    if done.gateways:
+        text = " ".join((text, f"So did {len(done.gateways)} gateways, one after the other."))
     return text + (later if done.needs_restart else "")

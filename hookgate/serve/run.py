@@ -23,9 +23,9 @@ from hookgate.channels.http.server import App, serve_http
 from hookgate.config import ConfigError
 from hookgate.control.opening import open_gateway_control
 from hookgate.extensions.trust import Trust
-from hookgate.operations.gateways import run_describing
 from hookgate.operations.hooks import reload_hooks
 from hookgate.operations.refused import OperationRefused
+from hookgate.operations.rolling import run_member
 from hookgate.program.starting import begun
 from hookgate.protocol.catalog import StoreBusy
 from hookgate.protocol.dataclasses import dataclass, replace
@@ -136,7 +136,7 @@ async def open_gateway(settings: Settings, control: Path | None, stopping: trio.
         app = mounted(Looking(runtime, stopping), pages, endpoints)
         address = await stack.enter_async_context(_open_http(app, pages, config.http.listen))
         nursery = await stack.enter_async_context(trio.open_nursery())
-        nursery.start_soon(run_describing, runtime)
+        nursery.start_soon(run_member, runtime)
         yield Served(runtime, address, tuple(endpoints))
         nursery.cancel_scope.cancel()
 

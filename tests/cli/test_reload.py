@@ -28,7 +28,7 @@ async def test_a_reload_takes_over_rules_and_names_what_needs_a_restart(tmp_path
             again = await _asked(socket, "hooks.restart", {"name": "guard"})
     assert nothing == {
         **{"added": [], "dropped": [], "restarted": [], "changed": []},
-        **{"approvals_changed": False, "needs_restart": []},
+        **{"approvals_changed": False, "needs_restart": [], "gateways": []},
     }
     assert again == {"restarted": ["guard"]}
     assert something["approvals_changed"] is True

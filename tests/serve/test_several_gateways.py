@@ -2,17 +2,25 @@
 
 from __future__ import annotations
 
+import sys
 from pathlib import Path
 
+import pytest
+import trio
+
+from hookgate.approvals.rules import Rule
+from hookgate.assembly.settings import Settings
 from hookgate.cli.status.lines import report
 from hookgate.control.gateway import gateway_methods
 from hookgate.operations.gateways import GatewayStatus, read_gateway
 from hookgate.operations.metrics import metrics
+from hookgate.operations.refused import OperationRefused
 from hookgate.operations.status import status
 from hookgate.protocol.codec import encode
 from hookgate.protocol.journal.cluster import Member
+from hookgate.store.postgres import cluster
 from hookgate.telemetry.exposition import exposition
-from tests.cli.program import hook
+from tests.cli.program import PLUGINS, hook
 from tests.postgres import Server
 from tests.serve.several import open_several, sharing
 
@@ -54,3 +62,103 @@ def test_what_a_gateway_of_another_version_says_of_itself_is_understood_or_left_
     assert (found.name, found.config, found.hooks[0].state) == ("host:1", "/c", "up")
     for text in ("", "[", '{"name": 1}', '{"name": "x", "version": "9", "since": 1, "hooks": {"h": "up"}}'):
         assert read_gateway(member, text) == GatewayStatus("host:1", "9.0", 5.0)
+
+
+# --- a reload -----------------------------------------------------------------------------------------------
+
+
+def approving(folder: Path, *, log: Path, mark: str = "") -> str:
+    """An approver that writes down when it comes and goes."""
+    program = folder / "approver.py"
+    program.write_text(APPROVER.format(log=log, mark=mark))
+    plugin = folder / "hookgate_plugin.py"
+    plugin.write_text((PLUGINS / "hookgate_plugin.py").read_text())
+    command = f'["{sys.executable}", "{program}", "{mark}"]'
+    return f'[hooks.processes.approver]\ncommand = {command}\nintercept = ["approve_tool"]\n'
+
+
+APPROVER = """
+import os
+from hookgate_plugin import Plugin
+
+plugin = Plugin("approver")
+
+@plugin.approve_tool
+def approve(call):
+    return plugin.approve()
+
+def note(what):
+    with open("{log}", "a") as log:
+        log.write(what + " {mark} " + os.path.dirname(__file__) + "\\n")
+
+note("begins")
+plugin.run()
+note("ends")
+"""
+
+
+async def test_a_reload_goes_from_one_to_the_next_and_an_approver_is_there_before_the_old_one_goes(
+    server: Server, tmp_path: Path
+) -> None:
+    address, log = server.database(), tmp_path / "log"
+    folders = [tmp_path / name for name in ("one", "two", "three")]
+    settings = list[Settings]()
+    for folder in folders:
+        folder.mkdir()
+        settings.append(sharing(folder, address, WEB + approving(folder, log=log, mark="old")))
+    async with open_several(*settings) as all_:
+        log.write_text("")
+        for folder in folders:
+            sharing(folder, address, WEB + RULE + approving(folder, log=log, mark="new"))
+        done = await gateway_methods(all_[1].runtime)["hooks.reload"].call()
+        assert [it.outcome for it in done.gateways] == ["reloaded"] * 3
+        assert len({it.configuration for it in done.gateways}) == 3
+        assert (done.restarted, done.approvals_changed) == (("approver",), True)
+        begun = [it for it in log.read_text().splitlines() if it.startswith("begins")]
+        assert begun == [f"begins new {it}" for it in folders]
+        for served in all_:
+            assert [it.state for it in served.runtime.mounts.hooks] == ["up"]
+            assert "write" in {tool for it in served.runtime.agent.approvals.rules for tool in patterns(it)}
+        # One alone, as it is asked.
+        sharing(folders[0], address, WEB + approving(folders[0], log=log, mark="alone"))
+        alone = await gateway_methods(all_[0].runtime)["hooks.reload"].call(here=True)
+        assert (alone.restarted, alone.gateways) == (("approver",), ())
+
+
+def patterns(rule: Rule) -> tuple[str, ...]:
+    return rule.match.criteria["tools"].patterns
+
+
+async def test_a_reload_that_fails_at_one_stops_there_and_the_others_stay_as_they_were(
+    server: Server, tmp_path: Path
+) -> None:
+    address = server.database()
+    folders = [tmp_path / name for name in ("one", "two", "three")]
+    async with open_several(*(sharing(it, address, WEB) for it in folders)) as all_:
+        for folder in folders:
+            sharing(folder, address, WEB + RULE)
+        (folders[1] / "hookgate.toml").write_text("[")
+        with pytest.raises(OperationRefused) as refused:
+            await gateway_methods(all_[2].runtime)["hooks.reload"].call()
+        said = str(refused.value)
+        name = all_[0].runtime.journal.cluster.members[0].name
+        assert said.startswith(f"gateway {name}: nothing was changed: ")
+        assert f"; reloaded: {name}; not asked: {name}; configurations that run: {name} " in said
+        assert [len(it.runtime.agent.approvals.rules) for it in all_] == [1, 0, 0]
+
+
+async def test_a_gateway_that_dies_while_it_is_asked_is_passed_over(
+    server: Server, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name, value in (("LEASE_S", 3.0), ("BEAT_S", 0.1)):
+        monkeypatch.setattr(cluster, name, value)
+    address = server.database()
+    async with open_several(*(sharing(tmp_path / it, address, WEB) for it in ("one", "two"))) as (one, _):
+        add = "INSERT INTO gateways (id, name, version, since) VALUES ('dead', 'far', '0', 0)"
+        server.sql(f"SET search_path = hookgate; {add}", address)
+        while not any(it.id == "dead" for it in one.runtime.journal.cluster.members):
+            await trio.sleep(0.02)
+        done = await gateway_methods(one.runtime)["hooks.reload"].call()
+        far, *others = done.gateways
+        assert (far.name, far.outcome) == ("far", "gone")
+        assert [it.outcome for it in others] == ["reloaded"] * 2

@@ -37,6 +37,18 @@ def hooks_list(config_file: Path | None, control: Path | None, as_json: bool) ->
     guarded(lambda: list_hooks(config_file, control, as_json=as_json))
 
 
+@hooks.command(name="reload")
+@config_option
+@control_option
+@click.option("--here", is_flag=True, help="Of several gateways that share a journal the one that is asked, alone.")
+def hooks_reload(config_file: Path | None, control: Path | None, here: bool) -> None:
+    """Take over what the configuration says now: on all gateways, one after the other."""
+    from hookgate.cli.control import call_gateway
+
+    params = '{"here": true}' if here else "{}"
+    guarded(lambda: call_gateway("hooks.reload", params, config_file, control))
+
+
 @hooks.command(name="explain")
 @config_option
 @click.option("--channel", default="cli", show_default=True)

@@ -92,7 +92,7 @@ class Cluster(Protocol):
         ...
 
 
-WORK, ROWS, CHANGED, DECIDED, LEASE = "work", "rows", "changed", "decided", "lease"
+WORK, ROWS, CHANGED, DECIDED, LEASE, RELOAD = "work", "rows", "changed", "decided", "lease", "reload"
 """Kinds of notes: something was accepted in a session; there is something to bring to its chat, which is the body;
 there may be something that nobody has told of; people have decided about the `request`; the lease that `session`
-names is free, or, told its holder, wanted by the gateway where it belongs."""
+names is free, or, told its holder, wanted by the gateway where it belongs; it is this gateway's turn to reload."""
