@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Awaitable, Callable, Mapping
 from contextlib import AbstractContextManager, nullcontext
 from time import time
 
@@ -34,6 +34,12 @@ class Alone:
     async def described(self) -> Mapping[str, str]:
         await trio.lowlevel.checkpoint()
         return {}
+
+    def altered(self, name: str) -> None:
+        """Nobody else has read it."""
+
+    def follow(self, name: str, load: Callable[[], Awaitable[object]]) -> None:
+        """Nobody else alters it."""
 
     async def owner(self, session: str) -> str:
         await trio.lowlevel.checkpoint()

@@ -21,7 +21,7 @@ CALLS = {
     "decisions": ("request", "decide", "standing", "pending"),
     "posting": ("outgoing", "next_row", "sent"),
     "chats": ("said",),
-    "holds": ("state", "keep_state"),
+    "holds": ("state", "keep_state", "change_state"),
 }
 """Those that a gateway makes which people write to, and which lives for less than a minute."""
 _NAMES = [f"{part}.{name}" for part, names in CALLS.items() for name in names]

@@ -28,7 +28,7 @@ class Desk:
     approvals: Approvals
 
     def __init__(self, journal: Journal, redactor: Redactor, media: MediaStore, policies: Policies) -> None:
-        self.keys = Keys(journal.keys)
+        self.keys = Keys(journal)
         self.journal, self.redactor, self.media, self.policies = journal, redactor, media, policies
         self._open = trio.Event()
 

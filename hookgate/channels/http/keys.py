@@ -16,11 +16,14 @@ from time import time
 import trio
 
 from hookgate.protocol.approval import OPERATOR
-from hookgate.protocol.journal.keys import Key, KnownKeys
+from hookgate.protocol.journal.interfaces import Journal
+from hookgate.protocol.journal.keys import Key
 
 PREFIX = "hg_"
 """By which people, and what looks for secrets, know one."""
 NAME = re.compile(r"[A-Za-z0-9_.-]{1,64}")
+KEYS = "keys"
+"""What gateways tell each other of, where one makes a key or revokes one."""
 MOST = 1000
 RESERVED = frozenset({OPERATOR.id})
 """Under this id the machine's own operator is in the books, whose messages would be this key's."""
@@ -33,17 +36,23 @@ class NoKey(Exception):
 class Keys:
     """`changed`: called whenever one was made or revoked. `clock`: of the wall, for the books alone."""
 
-    def __init__(self, store: KnownKeys, clock: Callable[[], float] = time) -> None:
+    def __init__(self, journal: Journal, clock: Callable[[], float] = time) -> None:
         self.changed: list[Callable[[], None]] = []
-        self._store, self._clock = store, clock
+        self._store, self._cluster, self._clock = journal.keys, journal.cluster, clock
         self._by_hash: dict[str, Key] = {}
         self._one = trio.Lock()
+        self._cluster.follow(KEYS, self._load_again)
 
     async def load(self) -> None:
         """Those that the journal knows. Raises StoreFailed."""
         self._by_hash = {key.hash: key for key in await self._store.listed()}
         for changed in tuple(self.changed):
             changed()
+
+    async def _load_again(self) -> None:
+        """Another gateway has made one, or revoked one."""
+        async with self._one:
+            await self.load()
 
     def listed(self) -> tuple[Key, ...]:
         """By channel and name."""
@@ -94,6 +103,7 @@ class Keys:
             if not await self._store.keep(key):
                 raise NoKey(f"{name} has a key for {channel} already.")
             await self.load()
+            self._cluster.altered(KEYS)
             return key, shown
 
     async def revoke(self, key: Key, by: str) -> None:
@@ -101,6 +111,7 @@ class Keys:
         async with self._one:
             await self._store.revoke(key, by)
             await self.load()
+            self._cluster.altered(KEYS)
 
 
 def _hash(shown: str) -> str:

@@ -52,7 +52,7 @@ class OpenSlack:
 @asynccontextmanager
 async def open_slack(settings: SlackSettings, parts: PlatformParts) -> AsyncGenerator[OpenSlack]:
     """Raises StoreFailed. Whatever the platform says, the channel is there, and says how it is."""
-    connection, threads = Connection(settings), Threads(settings.name, parts.journal.holds)
+    connection, threads = Connection(settings), Threads(settings.name, parts.journal)
     async with open_api(settings.api_url, settings.token) as api, trio.open_nursery() as nursery:
         messages, streams = Messages(api), Streams(settings.name, api)
         asking = Asking(settings.name, SlackCards(messages), parts)

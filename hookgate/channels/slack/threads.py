@@ -8,7 +8,7 @@ from typing import cast
 
 from hookgate.protocol.chat import Chat
 from hookgate.protocol.codec import decode, encode
-from hookgate.protocol.journal.interfaces import Holds
+from hookgate.protocol.journal.interfaces import Journal
 
 STATE = "threads"
 MOST = 500
@@ -16,15 +16,14 @@ MOST = 500
 
 
 class Threads:
-    def __init__(self, channel: str, holds: Holds) -> None:
-        self._channel, self._holds = channel, holds
+    def __init__(self, channel: str, journal: Journal) -> None:
+        self._channel, self._holds, self._cluster = channel, journal.holds, journal.cluster
         self._known: OrderedDict[tuple[str, str], None] = OrderedDict()
+        self._cluster.follow(f"{STATE} of {channel}", self.load)
 
     async def load(self) -> None:
         """Raises StoreFailed."""
-        kept = await self._holds.state(self._channel, STATE)
-        rows = cast("list[list[str]]", decode(kept) if kept else [])
-        self._known = OrderedDict(((str(chat), str(thread)), None) for chat, thread in rows)
+        self._known = _read(await self._holds.state(self._channel, STATE))
 
     def __contains__(self, chat: Chat) -> bool:
         return (chat.chat_id, chat.thread) in self._known
@@ -39,10 +38,19 @@ class Threads:
         key = (chat.chat_id, chat.thread)
         if not chat.thread:
             return
-        known = key in self._known
-        self._known[key] = None
-        self._known.move_to_end(key)
-        if not known:
-            while len(self._known) > MOST:
-                self._known.popitem(last=False)
-            await self._holds.keep_state(self._channel, STATE, encode(list(self._known)).decode())
+        if key in self._known:
+            self._known.move_to_end(key)
+            return
+
+        def add(kept: str) -> str:
+            rows = [it for it in _read(kept) if it != key]
+            return encode([*rows, key][-MOST:]).decode()
+
+        # With those that other gateways have noted.
+        self._known = _read(await self._holds.change_state(self._channel, STATE, add))
+        self._cluster.altered(f"{STATE} of {self._channel}")
+
+
+def _read(kept: str) -> OrderedDict[tuple[str, str], None]:
+    rows = cast("list[list[str]]", decode(kept) if kept else [])
+    return OrderedDict(((str(chat), str(thread)), None) for chat, thread in rows)

@@ -10,7 +10,7 @@ import trio
 from hookgate.channels.platforms.said import Said
 from hookgate.protocol.codec import decode, encode
 from hookgate.protocol.dataclasses import replace
-from hookgate.protocol.journal.interfaces import Holds
+from hookgate.protocol.journal.interfaces import Journal
 
 log = structlog.get_logger("hookgate.telegram")
 
@@ -20,17 +20,20 @@ STATE = "moved groups"
 class Moves:
     """Kept in the journal: an answer may be on its way to an id that is gone."""
 
-    def __init__(self, channel: str, holds: Holds) -> None:
-        self._channel, self._holds = channel, holds
+    def __init__(self, channel: str, journal: Journal) -> None:
+        self._channel, self._holds, self._cluster = channel, journal.holds, journal.cluster
         self._now: dict[str, int] = {}
         self._before: dict[int, str] = {}
         self._noting = trio.Lock()
+        self._cluster.follow(f"{STATE} of {channel}", self.load)
 
     async def load(self) -> None:
         """Raises StoreFailed."""
-        if kept := await self._holds.state(self._channel, STATE):
-            self._now = cast("dict[str, int]", decode(kept))
-            self._before = {new: old for old, new in self._now.items()}
+        self._know(await self._holds.state(self._channel, STATE))
+
+    def _know(self, kept: str) -> None:
+        self._now = _read(kept)
+        self._before = {new: old for old, new in self._now.items()}
 
     async def note(self, old: int, new: int) -> None:
         """Raises StoreFailed; it is not known then, and noted when it is said again."""
@@ -38,9 +41,13 @@ class Moves:
             first = self._before.get(old, str(old))
             if old == new or self._now.get(first) == new:
                 return
-            now = {**self._now, first: new}
-            await self._holds.keep_state(self._channel, STATE, encode(now).decode())
-            self._now, self._before = now, {its: before for before, its in now.items()}
+            # With what other gateways have noted.
+            self._know(
+                await self._holds.change_state(
+                    self._channel, STATE, lambda kept: encode({**_read(kept), first: new}).decode()
+                )
+            )
+        self._cluster.altered(f"{STATE} of {self._channel}")
         log.warning("group_moved", channel=self._channel, chat=first, now=new)
 
     def known(self, said: Said) -> Said:
@@ -56,3 +63,7 @@ class Moves:
         if chat_id in self._now:
             return self._now[chat_id]
         return int(chat_id) if chat_id.removeprefix("-").isdecimal() else chat_id
+
+
+def _read(kept: str) -> dict[str, int]:
+    return cast("dict[str, int]", decode(kept)) if kept else {}

@@ -56,7 +56,7 @@ class OpenTelegram:
 async def open_telegram(settings: TelegramSettings, parts: PlatformParts) -> AsyncGenerator[OpenTelegram]:
     """Raises StoreFailed. Whatever the platform says, the channel is there, and says how it is."""
     connection = Connection(settings)
-    moves = Moves(settings.name, parts.journal.holds)
+    moves = Moves(settings.name, parts.journal)
     async with open_api(settings.api_url, settings.token) as api, trio.open_nursery() as nursery:
         messages = Messages(api, moves)
         typing = Typing(settings.name, messages.show_typing, TYPING_S)

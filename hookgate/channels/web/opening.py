@@ -29,7 +29,7 @@ class OpenWeb:
 @asynccontextmanager
 async def open_web(settings: WebSettings, parts: WebParts) -> AsyncGenerator[OpenWeb]:
     """Raises StoreFailed where logins cannot be read."""
-    logins = Logins(settings, parts.journal.holds)
+    logins = Logins(settings, parts.journal)
     await logins.load()
     channel = WebChannel(settings, parts)
     async with trio.open_nursery() as nursery:

@@ -58,7 +58,7 @@ async def _in_file(config_file: Path | None, method: str, params: Mapping[str, J
     # Where nothing has been stored yet, who only looks makes none.
     stored = method not in LOOKS or is_there(file)
     async with open_journal_at(file) if stored else nullcontext(MemoryJournal()) as journal:
-        guests, keys = Guests(journal, people(config), listed(config)), Keys(journal.keys)
+        guests, keys = Guests(journal, people(config), listed(config)), Keys(journal)
         await guests.load()
         await keys.load()
         methods = {**people_methods(guests), **key_methods(KeyRing(keys, guests, config.keyed))}

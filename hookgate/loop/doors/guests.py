@@ -21,6 +21,8 @@ from hookgate.protocol.journal.people import Pairing, StoredPerson
 
 ALPHABET = "23456789ABCDEFGHJKLMNPQRSTUVWXYZ"
 """Without what is taken for something else."""
+PEOPLE = "people"
+"""What gateways tell each other of, where one lets somebody in or puts them out."""
 CODE_CHARACTERS = 8
 CODE_S = 3600.0
 MOST_IDS = 32
@@ -64,11 +66,25 @@ class Guests:
         self._configured, self._listed = tuple(configured), frozenset(listed)
         self._stored: tuple[StoredPerson, ...] = ()
         self._one = trio.Lock()
+        self._cluster = journal.cluster
+        self._cluster.follow(PEOPLE, self._load_again)
 
     async def load(self) -> None:
         """Whom the journal knows, from an earlier run too. Raises StoreFailed."""
         self._stored = await self._store.listed()
         self.tell(self.people)
+
+    async def _load_again(self) -> None:
+        """Another gateway has changed somebody."""
+        async with self._one:
+            before = self._stored
+            self._stored = await self._store.listed()
+            if self._stored != before:
+                self.tell(self.people)
+
+    async def _changed(self) -> None:
+        await self.load()
+        self._cluster.altered(PEOPLE)
 
     def adopt(self, configured: Iterable[Person], listed: Collection[str] = ()) -> People:
         """Who counts where the configuration names these; `tell` hears nothing."""
@@ -115,7 +131,7 @@ class Guests:
             person = self._with_ids(name, before, (voter,), by)
             if not await self._store.pair(found[0], person, by):
                 raise NotPaired("That code is over.")
-            await self.load()
+            await self._changed()
             return person
 
     # --- operators ---
@@ -143,11 +159,11 @@ class Guests:
             if not await self._store.remove(name, by):
                 configured = f"The configuration names {name}: take them out there."
                 raise NotPaired(configured if self._is_configured(name) else f"There is no {name}.")
-            await self.load()
+            await self._changed()
 
     async def _kept(self, person: StoredPerson, by: str) -> StoredPerson:
         await self._store.keep(person, by)
-        await self.load()
+        await self._changed()
         return person
 
     def _changeable(self, name: str, *, new: bool) -> StoredPerson | None:

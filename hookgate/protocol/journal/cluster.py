@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Awaitable, Callable, Mapping
 from contextlib import AbstractContextManager
 from dataclasses import field
 from typing import Protocol
@@ -69,6 +69,15 @@ class Cluster(Protocol):
         """Conversations that rest go elsewhere from now on. Raises StoreFailed."""
         ...
 
+    def altered(self, name: str) -> None:
+        """Others read again what is called so, as soon as they hear of it."""
+        ...
+
+    def follow(self, name: str, load: Callable[[], Awaitable[object]]) -> None:
+        """`load` is called whenever another gateway has altered that, and now and then, since a note may be lost. It
+        may raise StoreFailed."""
+        ...
+
     # --- what only one of them may have: a lease, which ends with its holder ---
 
     def place_of(self, name: str) -> str:
@@ -92,6 +101,8 @@ class Cluster(Protocol):
         ...
 
 
+ALTERED = "altered"
+"""A kind of note: `session` names what is to be read again."""
 WORK, ROWS, CHANGED, DECIDED, LEASE, RELOAD = "work", "rows", "changed", "decided", "lease", "reload"
 """Kinds of notes: something was accepted in a session; there is something to bring to its chat, which is the body;
 there may be something that nobody has told of; people have decided about the `request`; the lease that `session`

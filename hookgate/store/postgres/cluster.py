@@ -240,6 +240,16 @@ def _list(notes: list[bytes]) -> str:
     return f"[{b','.join(notes).decode('utf-8', 'backslashreplace')}]"
 
 
+async def run_following(roll: Roll) -> None:
+    """What others have altered is read again; what cannot be read now is, with the next look."""
+    while True:
+        for load in await roll.stale():
+            try:
+                await load()
+            except StoreFailed as error:
+                log.warning("database_lost", reason=str(error))
+
+
 async def run_listening(pool: Pool, roll: Roll, started: Callable[[], None]) -> None:
     while True:
         try:

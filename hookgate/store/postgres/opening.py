@@ -23,6 +23,7 @@ from hookgate.store.postgres.cluster import (
     come,
     go,
     run_beating,
+    run_following,
     run_listening,
     run_telling,
 )
@@ -87,6 +88,7 @@ async def _among_others(pool: Pool, cluster: SharedCluster) -> AsyncGenerator[No
             for run in (partial(run_listening, pool), partial(run_beating, engine)):
                 await nursery.start(_begun, run, cluster)
             nursery.start_soon(run_telling, pool, cluster)
+            nursery.start_soon(run_following, cluster)
             yield
             nursery.cancel_scope.cancel()
     finally:

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Generator
+from collections.abc import Awaitable, Callable, Generator
 from contextlib import contextmanager
 from hashlib import sha256
 
 import trio
 
-from hookgate.protocol.journal.cluster import CHANGED, Member, Note
+from hookgate.protocol.journal.cluster import ALTERED, CHANGED, Member, Note
 
 
 class Roll:
@@ -24,6 +24,9 @@ class Roll:
         self._more = trio.Event()
         self._present: set[trio.CancelScope] = set()
         self._seen_until = 0.0
+        self._followed: dict[str, list[Callable[[], Awaitable[object]]]] = {}
+        self._stale: set[str] = set()
+        self._staler = trio.Event()
 
     def place_of(self, name: str) -> str:
         """The gateway that a conversation, or a lease, belongs to as long as they live: each has its share of them,
@@ -71,6 +74,9 @@ class Roll:
 
     def heard(self, note: Note) -> None:
         """Somebody has told it."""
+        if note.kind in (ALTERED, CHANGED):
+            self._stale.update([note.session] if note.kind == ALTERED else self._followed)
+            self._staler.set()
         for function in self._heard.get(note.kind, ()):
             function(note)
 
@@ -80,3 +86,18 @@ class Roll:
         self._more = trio.Event()
         waiting, self._waiting = self._waiting, []
         return waiting
+
+    # --- what each of them has in memory ---
+
+    def altered(self, name: str) -> None:
+        self.tell(Note(ALTERED, name))
+
+    def follow(self, name: str, load: Callable[[], Awaitable[object]]) -> None:
+        self._followed.setdefault(name, []).append(load)
+
+    async def stale(self) -> list[Callable[[], Awaitable[object]]]:
+        """What is to be read again, once there is something."""
+        await self._staler.wait()
+        self._staler = trio.Event()
+        stale, self._stale = self._stale, set[str]()
+        return [load for name in stale for load in self._followed.get(name, ())]

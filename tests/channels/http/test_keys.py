@@ -39,7 +39,7 @@ class House:
 
 @asynccontextmanager
 async def served() -> AsyncGenerator[House]:
-    keys, stop, addresses = Keys(MemoryJournal().keys), trio.Event(), list[str]()
+    keys, stop, addresses = Keys(MemoryJournal()), trio.Event(), list[str]()
     bearers = Bearers("rpc", keys, lambda name: name == "ann")
 
     async def app(scope: Scope, receive: Receive, send: Send) -> None:
@@ -136,7 +136,7 @@ async def test_what_runs_for_a_key_ends_when_it_is_revoked_and_nothing_else_does
 
 
 async def test_names_are_checked_and_each_has_one_key_for_a_channel() -> None:
-    keys = Keys(MemoryJournal().keys)
+    keys = Keys(MemoryJournal())
     await keys.add("rpc", "ann", "operator")
     await keys.add("api", "ann", "operator")
     for name in ("", "a b", "a:b", "x" * 65, "ann", "operator"):
@@ -147,7 +147,7 @@ async def test_names_are_checked_and_each_has_one_key_for_a_channel() -> None:
 
 async def test_a_key_that_an_older_gateway_made_by_the_name_of_the_machines_operator_opens_nothing() -> None:
     journal = MemoryJournal()
-    keys = Keys(journal.keys)
+    keys = Keys(journal)
     made, shown = await keys.add("rpc", "ann", "operator")
     await keys.revoke(made, "operator")
     await journal.keys.keep(replace(made, name="operator"))

@@ -111,21 +111,21 @@ async def test_a_stop_waits_for_no_file_that_was_sent_before_it(tmp_path: Path) 
 async def test_a_group_whose_new_id_could_not_be_stored_is_noted_when_it_is_said_again(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    holds = MemoryJournal(trio.current_time).holds
-    moves = Moves("tg", holds)
+    journal = MemoryJournal(trio.current_time)
+    moves = Moves("tg", journal)
 
-    async def full(_channel: str, _name: str, _value: str) -> None:
+    async def full(_channel: str, _name: str, _change: object) -> None:
         await trio.lowlevel.checkpoint()
         raise FULL
 
     with monkeypatch.context() as patch:
-        patch.setattr(holds, "keep_state", full)
+        patch.setattr(journal.holds, "change_state", full)
         with pytest.raises(StoreFailed):
             await moves.note(-55, -10055)
     assert moves.current("-55") == -55
     await moves.note(-55, -10055)
     await moves.note(-10055, -20055)
-    after = Moves("tg", holds)
+    after = Moves("tg", journal)
     await after.load()
     assert [it.current("-55") for it in (moves, after)] == [-20055, -20055]
 

@@ -23,28 +23,33 @@ Taken = tuple[bool, list[list[str]]]
 class Albums:
     def __init__(self, channel: str, holds: Holds) -> None:
         self._channel, self._holds = channel, holds
-        self._taken: OrderedDict[str, Taken] | None = None
 
     async def messages(self, parts: Sequence[Said]) -> list[Said]:
         """Of parts that have come together: what was taken as one message before, which may have been lost since, and
         the rest as one. A caption stands on one part alone: all are meant if one is. Raises StoreFailed."""
-        if self._taken is None:
-            kept = await self._holds.state(self._channel, STATE)
-            self._taken = OrderedDict(cast("dict[str, Taken]", decode(kept)) if kept else {})
-        album, by_id = parts[0].album, {it.message_id: it for it in parts}
-        meant, before = self._taken.get(album, (False, []))
-        rest = sorted(by_id.keys() - {id_ for ids in before for id_ in ids}, key=int)
-        # What comes again does so from its beginning on; without that it is stored.
-        again = [[id_ for id_ in ids if id_ in by_id] for ids in before if ids[0] in by_id]
-        meant = meant or any(it.is_meant for it in parts)
-        if rest:
-            await self._keep(self._taken, album, (meant, [*before, rest]))
-        groups = [*again, *([rest] if rest else [])]
-        return [replace(joined(tuple(by_id[id_] for id_ in ids)), mentioned=meant) for ids in groups]
+        found = list[Said]()
 
-    async def _keep(self, taken: OrderedDict[str, Taken], album: str, its: Taken) -> None:
-        taken[album] = its
+        def take(kept: str) -> str:
+            taken = OrderedDict(cast("dict[str, Taken]", decode(kept)) if kept else {})
+            found[:] = _taken(taken, parts)
+            return encode(taken).decode() if taken else ""
+
+        await self._holds.change_state(self._channel, STATE, take)
+        return found
+
+
+def _taken(taken: OrderedDict[str, Taken], parts: Sequence[Said]) -> list[Said]:
+    """Its messages; what was not taken before is, from now on."""
+    album, by_id = parts[0].album, {it.message_id: it for it in parts}
+    meant, before = taken.get(album, (False, []))
+    rest = sorted(by_id.keys() - {id_ for ids in before for id_ in ids}, key=int)
+    # What comes again does so from its beginning on; without that it is stored.
+    again = [[id_ for id_ in ids if id_ in by_id] for ids in before if ids[0] in by_id]
+    meant = meant or any(it.is_meant for it in parts)
+    if rest:
+        taken[album] = (meant, [*before, rest])
         taken.move_to_end(album)
         if len(taken) > REMEMBERED:
             taken.popitem(last=False)
-        await self._holds.keep_state(self._channel, STATE, encode(taken).decode())
+    groups = [*again, *([rest] if rest else [])]
+    return [replace(joined(tuple(by_id[id_] for id_ in ids)), mentioned=meant) for ids in groups]

@@ -18,7 +18,7 @@ from hookgate.channels.web.settings import OWNER, WebSettings
 from hookgate.protocol.codec import decode, encode
 from hookgate.protocol.dataclasses import dataclass
 from hookgate.protocol.errors import BadMessage
-from hookgate.protocol.journal.interfaces import Holds
+from hookgate.protocol.journal.interfaces import Journal
 
 STATE = "logins"
 LASTS_S = 30 * 24 * 3600.0
@@ -43,8 +43,10 @@ class Login:
 
 
 class Logins:
-    def __init__(self, settings: WebSettings, holds: Holds, clock: Callable[[], float] = time) -> None:
-        self._settings, self._holds, self._clock = settings, holds, clock
+    def __init__(self, settings: WebSettings, journal: Journal, clock: Callable[[], float] = time) -> None:
+        self._settings, self._holds, self._clock = settings, journal.holds, clock
+        self._cluster, self._shared = journal.cluster, f"{STATE} of {settings.name}"
+        self._cluster.follow(self._shared, self._load_again)
         self._known: dict[str, Login] = {}
         self._verifying = trio.CapacityLimiter(2)
         self._writing = trio.Lock()
@@ -52,11 +54,12 @@ class Logins:
 
     async def load(self) -> None:
         """Those of earlier runs. Raises StoreFailed."""
-        try:
-            rows: list[Any] = decode(await self._holds.state(self._settings.name, STATE) or "[]")
-            self._known = {row["id"]: Login(**row) for row in rows}
-        except (BadMessage, TypeError, KeyError):
-            self._known = {}
+        self._known = _read(await self._holds.state(self._settings.name, STATE))
+
+    async def _load_again(self) -> None:
+        """Somebody has logged in or out at another gateway."""
+        async with self._writing:
+            await self.load()
 
     def by_cookie(self, cookie: str) -> Login | None:
         login = self._known.get(_digest(cookie))
@@ -81,9 +84,8 @@ class Logins:
         return await self._begin(user) if right and known else None
 
     async def end(self, login: Login) -> None:
-        async with self._writing:
-            self._known.pop(login.id, None)
-            await self._store()
+        self._known.pop(login.id, None)
+        await self._change(lambda known: {id_: it for id_, it in known.items() if id_ != login.id})
 
     def _no_password(self) -> str:
         self._nobodys = self._nobodys or next(iter(self._settings.users.values()), "") or hashed(secrets.token_hex())
@@ -92,26 +94,38 @@ class Logins:
     async def _begin(self, user: str) -> str:
         cookie = secrets.token_urlsafe(32)
         login = Login(_digest(cookie), user, self._proof(user), self._clock() + LASTS_S)
-        async with self._writing:
-            self._known[login.id] = login
-            self._let_go(user)
-            await self._store()
+        await self._change(lambda known: self._without_old({**known, login.id: login}, user))
         return cookie
 
-    def _let_go(self, user: str) -> None:
+    def _without_old(self, known: dict[str, Login], user: str) -> dict[str, Login]:
         now = self._clock()
-        live = [it for it in self._known.values() if it.until > now]
+        live = [it for it in known.values() if it.until > now]
         own = [it.id for it in live if it.user == user][:-MOST_OF_ONE]
-        self._known = {it.id: it for it in [it for it in live if it.id not in own][-MOST:]}
+        return {it.id: it for it in [it for it in live if it.id not in own][-MOST:]}
 
-    async def _store(self) -> None:
-        rows = [asdict(it) for it in self._known.values()]
-        await self._holds.keep_state(self._settings.name, STATE, encode(rows).decode())
+    async def _change(self, change: Callable[[dict[str, Login]], dict[str, Login]]) -> None:
+        """Those of all gateways, in one step."""
+
+        def changed(kept: str) -> str:
+            return encode([asdict(it) for it in change(_read(kept)).values()]).decode()
+
+        async with self._writing:
+            self._known = _read(await self._holds.change_state(self._settings.name, STATE, changed))
+        self._cluster.altered(self._shared)
 
     def _proof(self, user: str) -> str:
         """Empty: there is no such user."""
         known = self._settings.token if user == OWNER and self._settings.token else self._settings.users.get(user, "")
         return _digest(f"proof {known}") if known else ""
+
+
+def _read(kept: str) -> dict[str, Login]:
+    """What cannot be read is nobody's login."""
+    try:
+        rows: list[Any] = decode(kept or "[]")
+        return {row["id"]: Login(**row) for row in rows}
+    except (BadMessage, TypeError, KeyError):
+        return {}
 
 
 def _digest(text: str) -> str:
