@@ -111,7 +111,7 @@ async def open_runtime(settings: Settings, ports: Ports) -> AsyncGenerator[Runti
         telemetry = await stack.enter_async_context(open_telemetry(config.telemetry, serving=settings.serving))
         gate = Gate(frozenset({*config.providers, *ports.providers}), redactor, spec_problem)
         providers = await open_providers(stack, settings, ports.providers)
-        tools = await _open_tools(stack, settings, gate, redactor)
+        tools = await _open_tools(stack, settings, ports, gate, redactor)
         extensions = await make_extensions(settings, ports, tools)
         if not settings.looking:
             await refuse_what_does_not_guard(settings, ports.inside, tools.registry)
@@ -176,9 +176,11 @@ async def _make_shared(settings: Settings, journal: Journal, policies: Policies)
     return Shared(journal, slots, policies, config.gateway.idle_s, policies.doors, guests, config.keyed)
 
 
-async def _open_tools(stack: AsyncExitStack, settings: Settings, gate: Gate, redactor: Redactor) -> Toolset:
+async def _open_tools(
+    stack: AsyncExitStack, settings: Settings, ports: Ports, gate: Gate, redactor: Redactor
+) -> Toolset:
     """Those that are there from the start, and whoever listens hears of what comes. Raises ConfigError."""
-    tools = await open_toolset(stack, settings, redactor)
+    tools = await open_toolset(stack, settings, redactor, ports.journal)
     if changed := await tools.rechecks.start():
         raise ConfigError(changed)
     add_functions(tools.registry, settings.functions)

@@ -16,6 +16,18 @@ from hookgate.protocol.media import MediaRefused, MediaStore, inline, media_refe
 log = structlog.get_logger("hookgate.loop")
 
 
+async def fetch(urls: Sequence[str], around: Around) -> None:
+    """What hooks read on this machine's disk is there, though it came in at another one. Where it cannot be had,
+    whoever reads it says so."""
+    for url in urls:
+        reference = media_reference(url)
+        if reference is not None and around.media is not None:
+            try:
+                await around.media.size(reference.digest)
+            except StoreFailed as error:
+                log.warning("file_not_here", digest=reference.digest[:12], reason=str(error))
+
+
 async def kept(urls: Sequence[str], around: Around, chat: Chat) -> tuple[str, ...]:
     """What a tool or a hook has brought in `data:` URLs, as whoever asks in the chat had sent it: in the store, and
     referred to. What the store does not take stays as it is."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from hookgate.hooks.verdicts import Dropped, Replied
-from hookgate.loop.attachments import kept
+from hookgate.loop.attachments import fetch, kept
 from hookgate.loop.client_calls import brought, entering
 from hookgate.loop.turn_state import Turn
 from hookgate.protocol.chat import Inbound, Outbound
@@ -39,6 +39,7 @@ async def let_in(turn: Turn) -> Inbound | None:
             return said
         at = _last_word(messages)
         said = replace(said, text=messages[at].content, media=messages[at].media)
+    await fetch(said.media, turn.agent.around)
     match await turn.agent.gate.on_message(replace(turn.step(0), inbound=said), turn.answers_about()):
         case Inbound() as judged:
             await _take_back(turn)
@@ -104,6 +105,7 @@ async def take_news(turn: Turn, step: Step) -> None:
     while turn.steering:
         said, accepted = turn.steering[0].inbound, turn.steering[0].accepted
         assert accepted is not None  # noqa: S101 - nothing joins that is not stored
+        await fetch(said.media, turn.agent.around)
         asked = turn.answers_about(accepted.id)
         judged = await turn.agent.gate.on_message(replace(step, inbound=said), asked, steers=True)
         turn.steering.popleft()

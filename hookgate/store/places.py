@@ -12,9 +12,12 @@ from hookgate.protocol.catalog import StoreFailed
 from hookgate.protocol.dataclasses import dataclass
 
 if TYPE_CHECKING:
+    from hookgate.protocol.journal.interfaces import Journal
+    from hookgate.protocol.media import MediaStore
     from hookgate.store.journal.engine.writer import Durability
     from hookgate.store.journal.opening import StoredJournal
     from hookgate.store.journal.tables import Tables
+    from hookgate.store.media import FileMedia
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,6 +58,17 @@ def open_journal_at(
     with needing_driver():
         from hookgate.store.postgres.opening import open_postgres_journal
     return open_postgres_journal(place, shared=shared)
+
+
+def media_beside(journal: Journal, disk: FileMedia) -> MediaStore:
+    """Where the files of its messages lie: on this disk, and in the database too, where it is in one."""
+    from hookgate.store.journal.opening import StoredJournal
+
+    if not isinstance(journal, StoredJournal) or isinstance(journal.place, Path):
+        return disk
+    from hookgate.store.postgres.media import SharedMedia
+
+    return SharedMedia(journal.engine, disk)
 
 
 @contextmanager

@@ -23,6 +23,7 @@ from hookgate.protocol.catalog import StoreFailed
 from hookgate.protocol.dataclasses import dataclass, replace
 from hookgate.protocol.hook.match import Globs
 from hookgate.protocol.interfaces import Redactor, Tool
+from hookgate.protocol.journal.interfaces import Journal
 from hookgate.protocol.media import MediaStore
 from hookgate.protocol.values import ToolCall, ToolSpec
 from hookgate.protocol.zot.names import EXTENSION
@@ -30,6 +31,7 @@ from hookgate.sections import Config
 from hookgate.sections.tools import ToolsSection
 from hookgate.store import Store, StoredDescriptions, Without, open_catalog
 from hookgate.store.media import FileMedia, MediaLimits
+from hookgate.store.places import media_beside
 from hookgate.tools.builtin import Parts, builtin_tools
 from hookgate.tools.builtin.bash import SPEC as BASH
 from hookgate.tools.files.workspace import Workspace
@@ -80,7 +82,9 @@ class More:
     roster: Roster | None = None
 
 
-async def open_toolset(stack: AsyncExitStack, settings: Settings, redactor: Redactor) -> Toolset:
+async def open_toolset(
+    stack: AsyncExitStack, settings: Settings, redactor: Redactor, journal: Journal | None = None
+) -> Toolset:
     """The built-ins that `tools.enabled` covers, and what surrounds the calls of all tools. Raises ConfigError."""
     config, section = settings.config, settings.config.tools
     environment = configuration.base_environment()
@@ -100,7 +104,7 @@ async def open_toolset(stack: AsyncExitStack, settings: Settings, redactor: Reda
     registry = Registry(descriptions.get)
     _follow(registry, descriptions)
     workspace = Workspace(folder, keeping, keeping.hidden)
-    media = _media(config)
+    media = _media(config, journal)
     built_in = Parts(workspace, sandbox, environment, background, section.web_fetch_private, section.output)
     if settings.serving:
         built_in = replace(built_in, media=media, redactor=redactor)
@@ -116,10 +120,11 @@ async def open_toolset(stack: AsyncExitStack, settings: Settings, redactor: Reda
     return Toolset(*parts)
 
 
-def _media(config: Config) -> FileMedia:
+def _media(config: Config, journal: Journal | None) -> MediaStore:
     store = config.store
     limits = MediaLimits(quota=int(store.media_mb * MB), user_quota=int(store.media_user_mb * MB))
-    return FileMedia(configuration.media_folder(config), limits)
+    disk = FileMedia(configuration.media_folder(config), limits)
+    return disk if journal is None else media_beside(journal, disk)
 
 
 def keeping_of(settings: Settings) -> Keeping:

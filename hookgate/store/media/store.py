@@ -47,20 +47,30 @@ class FileMedia:
     """One process at a time: what is used is counted when it is opened, and kept up to date."""
 
     def __init__(self, folder: Path, limits: MediaLimits | None = None, clock: Callable[[], float] = time) -> None:
-        self._folder, self._limits, self._clock = folder, limits or MediaLimits(), clock
+        self._folder, self.limits, self._clock = folder, limits or MediaLimits(), clock
         self._used: int | None = None
         self._sent: dict[str, dict[str, int]] = {}
         self._writing, self._judging = trio.Lock(), trio.CapacityLimiter(JUDGED_AT_ONCE)
 
     async def keep(self, content: bytes, by: str = "") -> MediaReference:
-        if len(content) > self._limits.largest:
-            raise MediaRefused(f"a file has at most {self._limits.largest} bytes")
+        reference = await self.judge(content)
+        await self.put(reference, content, by)
+        return reference
+
+    async def judge(self, content: bytes) -> MediaReference:
+        """What would refer to it. Raises MediaRefused for what is not taken, room or no room."""
+        if len(content) > self.limits.largest:
+            raise MediaRefused(f"a file has at most {self.limits.largest} bytes")
         if not content:
             raise MediaRefused("the file is empty")
         # Nobody waits for what somebody else's archive costs to look at.
         type_ = await trio.to_thread.run_sync(self._checked, content, limiter=self._judging)
+        return MediaReference(type_, hashlib.sha256(content).hexdigest())
+
+    async def put(self, reference: MediaReference, content: bytes, by: str = "") -> None:
+        """What was judged. Raises MediaFull and StoreFailed."""
         async with self._writing:
-            return await trio.to_thread.run_sync(self._keep, content, type_, by)
+            await trio.to_thread.run_sync(self._put, reference, content, by)
 
     async def is_of(self, digest: str, user: str) -> bool:
         return await trio.to_thread.run_sync(self._is_of, digest, user) if _DIGEST.fullmatch(digest) else False
@@ -78,11 +88,10 @@ class FileMedia:
     def _checked(self, content: bytes) -> str:
         """Its type. Raises MediaRefused."""
         type_ = sniffed(content)
-        check(content, type_, self._limits.most)
+        check(content, type_, self.limits.most)
         return type_
 
-    def _keep(self, content: bytes, type_: str, by: str) -> MediaReference:
-        reference = MediaReference(type_, hashlib.sha256(content).hexdigest())
+    def _put(self, reference: MediaReference, content: bytes, by: str) -> None:
         with self._named():
             if by:
                 self._count(by, reference.digest, len(content))
@@ -92,7 +101,6 @@ class FileMedia:
                 self._used = (self._used or 0) + len(content)
             if by:
                 self._of(by)[reference.digest] = len(content)
-        return reference
 
     def _is_of(self, digest: str, user: str) -> bool:
         with self._named():
@@ -117,15 +125,15 @@ class FileMedia:
         """What is too old goes, once it is in the way. Raises MediaRefused."""
         if self._used is None:
             self._used = sum(it.stat().st_size for it in self._files())
-        if self._used + size <= self._limits.quota:
+        if self._used + size <= self.limits.quota:
             return
         self._used -= self._drop_unused()
-        if self._used + size > self._limits.quota:
+        if self._used + size > self.limits.quota:
             raise MediaFull("there is no room for more files")
 
     def _drop_unused(self) -> int:
         """How many bytes that were."""
-        before, dropped = self._clock() - self._limits.lifetime_s, 0
+        before, dropped = self._clock() - self.limits.lifetime_s, 0
         for file in list(self._files()):
             seen = file.stat()
             if seen.st_mtime < before:
@@ -139,11 +147,11 @@ class FileMedia:
         MediaFull."""
         if digest in self._of(by):
             return
-        if sum(self._of(by).values()) + size > self._limits.user_quota:
+        if sum(self._of(by).values()) + size > self.limits.user_quota:
             dropped = self._drop_unused()
             self._used = None if self._used is None else self._used - dropped
-            if sum(self._of(by).values()) + size > self._limits.user_quota:
-                most = self._limits.user_quota / 1_000_000
+            if sum(self._of(by).values()) + size > self.limits.user_quota:
+                most = self.limits.user_quota / 1_000_000
                 raise MediaFull(f"you have sent all the files that one person may: {most:g} MB")
         folder = self._user(by)
         make_folder(folder)

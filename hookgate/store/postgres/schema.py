@@ -9,6 +9,7 @@ from psycopg import Connection
 
 from hookgate.protocol.catalog import StoreCorrupt, StoreTooNew
 from hookgate.store.journal.schema import JOURNAL
+from hookgate.store.postgres import media
 from hookgate.store.postgres.dialect import FUNCTIONS, table
 
 SCHEMA = "hookgate"
@@ -38,8 +39,10 @@ SHARED = (
         number BIGINT GENERATED ALWAYS AS IDENTITY PRIMARY KEY, at DOUBLE PRECISION NOT NULL, body BYTEA NOT NULL
     )
     """,
+    *media.MAKE,
 )
-"""Of gateways that live: no part of the journal, and not carried over with it."""
+"""Of gateways that live, and the files of their messages, which lie in a folder without a database: no part of the
+journal, and not carried over with it."""
 SETTINGS = (
     f"SET search_path = {SCHEMA}",
     "SET application_name = 'hookgate'",
