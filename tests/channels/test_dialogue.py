@@ -33,7 +33,7 @@ LONG = asked(*map(str, range(1, 20)))
 def test_what_fits_is_shown_whole_and_what_is_typed_is_the_answer() -> None:
     dialogue = Dialogue(asked("ls"), ALLOW)
     assert dialogue.text((40, 12)) == f"? Run bash?\n  command:\n| ls\n{FOOT}"
-    assert dialogue.prompt == "allow? "
+    assert dialogue.prompt.lstrip() == "allow? "
     assert dialogue.hear("maybe") is None
     assert dialogue.text((80, 24)) == f'  "maybe" is none of the answers, so nothing is decided yet.\n{FOOT}'
     assert dialogue.text((40, 12)) == FOOT
@@ -51,15 +51,15 @@ def test_of_what_is_longer_than_half_a_screen_head_and_tail_are_shown_and_a_yes_
     dialogue = Dialogue(LONG, ALLOW)
     ends = "  command:\n| 1\n| 2\n| 3\n  ... 14 of 20 rows are not shown\n| 18\n| 19\n"
     assert dialogue.text((40, 12)) == f"? Run bash?\n{ends}{FOOT}"
-    assert (dialogue.prompt, dialogue.hear("y")) == (READ_ON, None)
+    assert (dialogue.prompt.strip(), dialogue.hear("y")) == (READ_ON, None)
     assert dialogue.text((80, 12)) == f"  {UNREAD}\n{FOOT}"
     assert dialogue.hear("v") == VIEW
     assert dialogue.whole(40) == f"? Run bash?\n  command:\n{''.join(f'| {n}' + chr(10) for n in range(1, 20))}{FOOT}"
     # Nobody has seen it yet.
-    assert (dialogue.prompt, dialogue.hear("y")) == (READ_ON, None)
+    assert (dialogue.prompt.strip(), dialogue.hear("y")) == (READ_ON, None)
     dialogue.viewed()
     dialogue.text((40, 12))
-    assert (dialogue.prompt, dialogue.hear("y")) == ("allow? ", "once")
+    assert (dialogue.prompt.lstrip(), dialogue.hear("y")) == ("allow? ", "once")
 
 
 def test_all_of_it_can_be_had_in_place_and_a_no_needs_none_of_it() -> None:
@@ -94,7 +94,7 @@ def test_what_is_hidden_is_revealed_and_then_read_page_by_page() -> None:
     dialogue.text((40, 12))
     assert dialogue.hear("r") is None
     assert dialogue.text((40, 12)).startswith("? Run bash?\n  command:\n| 1\n")
-    assert (dialogue.prompt, dialogue.hear("y")) == (READ_ON, None)
+    assert (dialogue.prompt.strip(), dialogue.hear("y")) == (READ_ON, None)
     dialogue.hear("w")
     dialogue.text((40, 12))
     assert dialogue.hear("r") is None
@@ -122,7 +122,7 @@ async def test_a_window_that_changes_its_size_shows_all_that_was_read_anew() -> 
     prompts: list[str] = []
 
     async def ask(prompt: str) -> str:
-        prompts.append(prompt)
+        prompts.append(prompt.strip())
         if len(prompts) == 1:
             return "w"
         if len(prompts) == 2:
@@ -132,7 +132,7 @@ async def test_a_window_that_changes_its_size_shows_all_that_was_read_anew() -> 
 
     with trio.fail_after(20):
         assert await hold(Dialogue(LONG, ALLOW), Console(written.append, ask, lambda: sizes[0])) == "once"
-    assert prompts == [READ_ON, "allow? ", "allow? "]
+    assert prompts == [READ_ON, "allow?", "allow?"]
     assert written[-2:] == [
         "\n",
         f"? Run bash?\n  command:\n{''.join(f'| {n}' + chr(10) for n in range(1, 20))}{FOOT}",

@@ -43,10 +43,10 @@ class Late(Intake):
         super().__init__(journal._tables)
         self.looked, self.go_on = trio.Event(), trio.Event()
 
-    async def unfinished(self, kind: ArrivalKind = "message") -> tuple[Unfinished, ...]:
+    async def unfinished(self, kind: ArrivalKind = "message", session: str = "") -> tuple[Unfinished, ...]:
         self.looked.set()
         await self.go_on.wait()
-        return await super().unfinished(kind)
+        return await super().unfinished(kind, session)
 
 
 async def test_what_comes_while_what_was_left_is_taken_up_is_answered_once(bench: MakeBench) -> None:

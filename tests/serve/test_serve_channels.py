@@ -39,9 +39,9 @@ async def test_a_page_receives_while_its_server_accepts_and_ready_judges_by_it(t
     assert page.state.state == "down"
 
 
-def test_a_channel_that_is_degraded_is_ready_and_one_that_is_down_is_not() -> None:
+def test_a_channel_that_is_degraded_or_held_elsewhere_is_ready_and_one_that_is_down_is_not() -> None:
     states = {state: Readiness({"page": ChannelState(state)}).ready for state in get_args(Reception)}
-    assert states == {"receiving": True, "degraded": True, "down": False}
+    assert states == {"receiving": True, "degraded": True, "elsewhere": True, "down": False}
 
 
 async def test_without_a_gateway_the_command_shows_what_would_be_opened(tmp_path: Path) -> None:
