@@ -11,6 +11,7 @@ import structlog
 import trio
 
 from hookgate.protocol.catalog import StoreBusy, StoreFailed
+from hookgate.store.files import make_folder
 from hookgate.store.journal.audit.anchors import anchor
 from hookgate.store.journal.claims import end_claims
 from hookgate.store.journal.opening import SOON_S, StoredJournal
@@ -59,6 +60,7 @@ async def open_postgres_journal(
     of one that is gone are in force no more. Raises StoreFailed and its kinds, StoreBusy where another one has it."""
     pool, cluster = Pool(database.address, connections, SETTINGS), SharedCluster(token_hex(8))
     engine = cluster.engine = SharedEngine(pool, str(database), wall, cluster if shared else None)
+    make_folder(database.beside.parent)
     try:
         with faults_named(str(database)):
             async with pool.connection() as connection:
