@@ -20,6 +20,7 @@ from benchmarks import (
     rpc_ping,
     rpc_start,
     sessions,
+    shared,
     startup,
     stuck,
     tool_calls,
@@ -57,6 +58,7 @@ BENCHMARKS = {
     "stuck": stuck,
     "platforms": platforms,
     "load": load,
+    "shared": shared,
 }
 ROOT = Path(__file__).parents[1]
 README, WHOLE = ROOT / "README.md", ROOT / "docs" / "performance.md"

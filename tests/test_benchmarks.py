@@ -18,6 +18,7 @@ from benchmarks.report import BEGIN, END, rewritten, row
 from hookgate.hooks.children.supervise import RequiredHookFailed
 from hookgate.hooks.rules import Rules
 from hookgate.protocol.hook.stages import Question, Stage
+from tests.postgres import programs
 
 ROOT = Path(__file__).parents[1]
 
@@ -27,7 +28,10 @@ def echo(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return build("echo", tmp_path_factory.mktemp("echo"))
 
 
-@pytest.mark.parametrize("name", BENCHMARKS)
+NEEDS = {"shared": pytest.mark.skipif(programs() is None, reason="this machine has no PostgreSQL server")}
+
+
+@pytest.mark.parametrize("name", [pytest.param(it, marks=NEEDS.get(it, ())) for it in BENCHMARKS])
 async def test_each_benchmark_produces_figures(name: str, echo: Path) -> None:
     with trio.fail_after(60):
         figures = await BENCHMARKS[name].measure(Run(echo, rounds=1, share=0.02))

@@ -46,8 +46,8 @@ STEPS = [
     {"on": "tool", "when": "(?s).", "text": "Written."},
     {"when": "(?s).", "text": "x" * 600},
 ]
-WARM, EACH = 4, 5
-"""Rounds of so many messages, after which everything is prepared on every connection that is used."""
+WARM, EACH = 15, 4
+"""Messages of each kind, after which everything is prepared on every connection that is used."""
 AT_ALL_TIMES = ("UPDATE gateways SET beat", "DELETE FROM notes", "SELECT 1 FROM gateways")
 WHAT = ("transactions", "statements", "round trips", "bytes there", "bytes back")
 NEAR = {it: 0.5 if "bytes" in it else 0.2 for it in WHAT}
@@ -157,13 +157,22 @@ async def test_a_message_costs_what_the_page_says(
                 codes(it)[0]: [float(one.replace(",", "")) for one in said] for it, *said in PAGE.one("cost").rows
             }
             assert set(told) == {"hi", "write"}
-            for warm, word in [(at == WARM, it) for at in range(WARM + 1) for it in told]:
-                counts.ended.clear()
-                for number in range(EACH):
-                    await _say(page, looking, f"{word} {number} {'y' * 590}")
-                for what, count, said in zip(WHAT, counts.of_messages(), told[word], strict=True):
-                    of = (word, what, count / EACH)
-                    assert not warm or said * (1 - NEAR[what]) <= count / EACH <= said * (1 + NEAR[what]), of
+            for word in WARM * tuple(told):
+                await _say(page, looking, f"{word} {'y' * 590}")
+            for word, said in told.items():
+                least = [
+                    min(it) for it in zip(*[await _cost(counts, page, looking, word) for _ in range(3)], strict=True)
+                ]
+                for what, cost, says in zip(WHAT, least, said, strict=True):
+                    assert says * (1 - NEAR[what]) <= cost <= says * (1 + NEAR[what]), (word, what, cost)
+
+
+async def _cost(counts: Counted, page: httpx.AsyncClient, looking: psycopg.Connection, word: str) -> list[float]:
+    """Of each message. What a gateway does at its own times only adds to it."""
+    counts.ended.clear()
+    for number in range(EACH):
+        await _say(page, looking, f"{word} {number} {'y' * 590}")
+    return [it / EACH for it in counts.of_messages()]
 
 
 async def _say(page: httpx.AsyncClient, looking: psycopg.Connection, text: str) -> None:
