@@ -11,6 +11,7 @@ import structlog
 import trio
 
 from hookgate.loop.agent import Agent
+from hookgate.loop.anywhere import Anywhere
 from hookgate.loop.commands import approving, own
 from hookgate.loop.commands.invoking import Invoking, Leading
 from hookgate.loop.commands.table import Commands, Invocation, Source
@@ -19,7 +20,7 @@ from hookgate.loop.delivery.outlet import Outlet
 from hookgate.loop.doors.accepting import Accepting
 from hookgate.loop.doors.doors import SHUT_OUT
 from hookgate.loop.doors.pairing import Pairing
-from hookgate.loop.sessions.jobs import STOPPED, WITHDRAWN, Job, Jobs, Prompt
+from hookgate.loop.sessions.jobs import STOPPED, Job, Jobs, Prompt
 from hookgate.loop.sessions.left import Entry, Left
 from hookgate.loop.sessions.resting import Resting
 from hookgate.loop.sessions.taking_up import TakingUp
@@ -80,6 +81,7 @@ class Gateway:
         cluster.hear(WORK, lambda note: beside(partial(self.taking_up.look_now, note.session)))
         cluster.hear(ROWS, lambda note: self.delivery.wake(Chat(**note.body)))
         cluster.hear(CHANGED, lambda _note: self._look_around())
+        self.anywhere = Anywhere(self, beside)
         self._router = router
         self._channels = channels
         self.stopping = False
@@ -150,9 +152,12 @@ class Gateway:
 
     async def _enter(self, prompt: Prompt) -> Accepted:
         """It joins the queue, or the turn that runs, as the channel has it; else people read why it does not."""
-        session, chat, accepted = self.session(prompt.chat), prompt.chat, prompt.accepted
+        chat, accepted = prompt.chat, prompt.accepted
         assert accepted is not None  # noqa: S101 - what enters has been stored
-        if accepted.known or accepted.elsewhere or self.stopping or session.jobs.holds(accepted):
+        if accepted.known or accepted.elsewhere or self.stopping:
+            return accepted
+        session = self.session(chat)
+        if session.jobs.holds(accepted):
             return accepted
         busy = self._shared.policy(chat.channel).busy if session.jobs.busy else "queue"
         if (busy == "steer" or session.belongs(prompt)) and session.steer(prompt):
@@ -215,29 +220,13 @@ class Gateway:
         ended = self._invoking.running.stop(session_key)
         return (session is not None and session.stop(why)) or ended
 
-    async def withdraw(self, chat: Chat, accepted: Accepted) -> bool:
-        """Whoever sent this message does not want it answered any more. False where it has ended. Raises
-        StoreFailed."""
-        session = self.sessions.get(chat.session_key)
-        job = None if session is None else session.jobs.holding(accepted)
-        if session is None or job is None:
-            return False
-        if session.jobs.current is job:
-            return session.stop(WITHDRAWN)
-        session.jobs.cancel(job)
-        await self._accepting.settle(accepted, "dropped", None, WITHDRAWN)
-        return True
-
-    async def forget(self, chat: Chat) -> None:
-        """What runs and waits there ends, and what was ever said there is gone, to whichever agent."""
+    def clear(self, chat: Chat) -> None:
+        """What runs and waits there ends, and nobody is told."""
         session = self.sessions.get(chat.session_key)
         if session is not None:
             session.renew()
         self._invoking.running.stop(chat.session_key, quietly=True)
         self.agent_of(chat).approvals.forget(chat.session_key)
-        for row in await self.journal.books.sessions():
-            if row.conversation.session == chat.session_key:
-                await self.journal.books.forget(row.conversation)
 
     async def abort(self, chat: Chat, error: SessionAborted) -> None:
         """A hook stops all that runs and waits in a conversation; people read why, once."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+from hookgate.loop.anywhere import NotReached
 from hookgate.loop.gateway import Gateway
 from hookgate.operations.refused import OperationRefused
 from hookgate.protocol.chat import Chat
@@ -23,16 +24,24 @@ class SessionStatus:
 
 
 async def list_sessions(gateway: Gateway) -> tuple[SessionStatus, ...]:
-    """Conversations that are in memory, and what runs there."""
-    sessions = gateway.sessions.values()
-    return tuple(SessionStatus(s.key, s.busy, s.jobs.waiting, len(s.transcript)) for s in sessions)
+    """Conversations that are in memory, of whichever gateway, and what runs there."""
+    here = {s.key: SessionStatus(s.key, s.busy, s.jobs.waiting, len(s.transcript)) for s in gateway.sessions.values()}
+    for row in await gateway.anywhere.sessions():
+        # One that went elsewhere rests here still.
+        if row[0] not in here or row[1] or row[2]:
+            here[row[0]] = SessionStatus(*row)
+    return tuple(here.values())
 
 
 async def stop_turn(gateway: Gateway, session: str) -> bool:
     """End the turn that runs there; whether one did."""
-    if session not in gateway.sessions:
+    try:
+        stopped = await gateway.anywhere.stop(_chat(session), "stopped by an operator")
+    except NotReached as error:
+        raise OperationRefused(str(error)) from None
+    if stopped is None:
         raise OperationRefused(f"there is no session {session!r}")
-    return gateway.stop(session, "stopped by an operator")
+    return stopped
 
 
 @dataclass(frozen=True)
@@ -84,12 +93,13 @@ async def stored_sessions(gateway: Gateway, words: str = "", most: int = 100) ->
     chats = gateway.journal.chats
     rows = [*await chats.listed("", words, most), *(await chats.listed(words, "", most) if words else ())]
     found = sorted({row.conversation: row for row in rows}.values(), key=lambda row: -row.last_at)
-    return tuple(_stored(gateway, row) for row in found[:most])
+    running = {it.key: it for it in await list_sessions(gateway)}
+    return tuple(_stored(row, running.get(row.conversation.session)) for row in found[:most])
 
 
-def _stored(gateway: Gateway, row: ChatRow) -> StoredSession:
-    its, running = row.conversation, gateway.sessions.get(row.conversation.session)
-    busy, waiting = (running.busy, running.jobs.waiting) if running is not None else (False, 0)
+def _stored(row: ChatRow, running: SessionStatus | None) -> StoredSession:
+    its = row.conversation
+    busy, waiting = (running.busy, running.waiting) if running is not None else (False, 0)
     return StoredSession(its.id, its.session, its.agent, row.title, row.last_at, busy, waiting)
 
 
@@ -99,9 +109,9 @@ async def read_transcript(
     """`hidden`: what people may read of a text."""
     its = _conversation(id_)
     entries = (await gateway.journal.work.load(its)).entries
-    running = gateway.sessions.get(its.session)
+    busy = any(it.busy for it in await list_sessions(gateway) if it.key == its.session)
     said = tuple(_said(it, hidden) for it in entries[-most:])
-    return Transcript(id_, its.session, running is not None and running.busy, said, len(entries) > most)
+    return Transcript(id_, its.session, busy, said, len(entries) > most)
 
 
 def _said(entry: Entry, hidden: Callable[[str], str]) -> Said:
@@ -115,7 +125,10 @@ async def forget_session(gateway: Gateway, session: str) -> None:
     known = {row.conversation.session for row in await gateway.journal.books.sessions()}
     if session not in known:
         raise OperationRefused(f"there is no session {session!r}")
-    await gateway.forget(_chat(session))
+    try:
+        await gateway.anywhere.forget(_chat(session))
+    except NotReached as error:
+        raise OperationRefused(str(error)) from None
 
 
 def _conversation(id_: str) -> Conversation:

@@ -411,6 +411,6 @@ async def test_a_chat_that_is_forgotten_keeps_nothing_of_its_earlier_conversatio
             await made.say("one", OTHER)
             await made.idle(OTHER)
             before = [it.conversation.session for it in await journal.books.sessions() if it.entries]
-            await made.gateway.forget(CHAT)
+            await made.gateway.anywhere.forget(CHAT)
         left = [it.conversation.session for it in await journal.books.sessions() if it.entries]
     assert (before, left) == ([CHAT.session_key, CHAT.session_key, OTHER.session_key], [OTHER.session_key])

@@ -75,10 +75,10 @@ class Desk:
         return frozenset(it.name for it in agent.gate.offered(agent.step("", Inbound(chat, "")), request).tools)
 
     async def withdraw(self, chat: Chat, accepted: Accepted) -> bool:
-        return await self.gateway.withdraw(chat, accepted)
+        return await self.gateway.anywhere.withdraw(chat, accepted)
 
     def rest(self, chat: Chat) -> None:
         self.gateway.resting.rest(chat.session_key)
 
     async def forget(self, chat: Chat) -> None:
-        await self.gateway.forget(chat)
+        await self.gateway.anywhere.forget(chat)

@@ -15,12 +15,15 @@ from hookgate.loop.commands.invoking import Invoking
 from hookgate.loop.doors.accepting import Accepting
 from hookgate.loop.doors.doors import SHUT_OUT
 from hookgate.loop.sessions.jobs import Prompt
+from hookgate.protocol.catalog import StoreFailed
 from hookgate.protocol.chat import Chat, Inbound
 from hookgate.protocol.dataclasses import dataclass, replace
 from hookgate.protocol.interfaces import Channel
 from hookgate.protocol.journal.values import Accepted, ArrivalKind, Unfinished
 
 log = structlog.get_logger("hookgate.loop")
+
+MOST_ARRIVED = 1000
 
 
 @dataclass(frozen=True)
@@ -43,6 +46,8 @@ class Left:
         self._accepting, self._entry = accepting, entry
         self._coming = Counter[str]()
         """Sessions in which something is being stored: what is found there has not been left."""
+        self._arrived: dict[str, None] = {}
+        """The last messages that came from other gateways: what tells of them may do so again."""
 
     @contextmanager
     def comes(self, chat: Chat) -> Generator[None]:
@@ -68,7 +73,20 @@ class Left:
         elif out:
             await self._accepting.settle(left.accepted, "refused", None, SHUT_OUT)
         elif arrives:
-            await self._entry.enter(Prompt(left.inbound, replace(left.accepted, known=False)))
+            await self._arrive(left)
         else:
             self._entry.resume(Prompt(left.inbound, left.accepted))
         return True
+
+    async def _arrive(self, left: Unfinished) -> None:
+        id_ = left.accepted.id
+        if id_ in self._arrived:
+            return
+        self._arrived[id_] = None
+        if len(self._arrived) > MOST_ARRIVED:
+            del self._arrived[next(iter(self._arrived))]
+        try:
+            await self._entry.enter(Prompt(left.inbound, replace(left.accepted, known=False)))
+        except StoreFailed:
+            self._arrived.pop(id_, None)
+            raise

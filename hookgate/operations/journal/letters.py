@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from hookgate.loop.gateway import Gateway
 from hookgate.operations.refused import OperationRefused
+from hookgate.protocol.journal.cluster import CHANGED, Note
 from hookgate.protocol.journal.views import DeadLetter
 
 
@@ -19,6 +20,8 @@ async def retry_letter(gateway: Gateway, letter: str, by: str) -> bool:
         raise OperationRefused(f"there is no dead letter {letter!r}")
     gateway.delivery.wake(chat)
     gateway.taking_up.look_soon()
+    # It may be another gateway's to bring.
+    gateway.journal.cluster.tell(Note(CHANGED))
     return True
 
 

@@ -26,8 +26,8 @@ WAITING = """
     SELECT m.number, m.format, m.inbound, c.session, c.agent, c.generation
     FROM messages m JOIN conversations c ON c.number = m.conversation
     WHERE m.outcome IS NULL AND m.kind = 'message' AND m.joined_at = 0
-    AND (c.claimed_by IS NULL OR c.claimed_until <= ?)
 """
+NOT_AT_WORK = "AND (c.claimed_by IS NULL OR c.claimed_until <= ?)"
 IN_TURN = "ORDER BY m.begun DESC, m.number"
 
 UNSETTLED = """
@@ -95,7 +95,9 @@ class Intake:
             only, values = ("AND c.session = ?", (session,)) if session else ("", ())
             mine = f"{tables.mine('c.session')} {only}"
             if kind == "message":
-                rows = tables.all(f"{WAITING} {mine} {IN_TURN}", tables.clock(), *values)
+                # What comes to a conversation that is at work may join its turn.
+                free, now = ("", ()) if session else (NOT_AT_WORK, (tables.clock(),))
+                rows = tables.all(f"{WAITING} {free} {mine} {IN_TURN}", *now, *values)
             else:
                 rows = tables.all(f"{UNSETTLED} {mine} ORDER BY m.number", kind, *values)
             return tuple(
