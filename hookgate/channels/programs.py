@@ -8,7 +8,7 @@ from contextlib import contextmanager
 
 import trio
 
-from hookgate.protocol.channel import PRESENT, UNLIMITED
+from hookgate.protocol.channel import PRESENT, UNLIMITED, unwatched
 from hookgate.protocol.chat import Chat, Outbound
 from hookgate.protocol.events.event import Event
 from hookgate.protocol.events.payloads import ApprovalDecided, ApprovalRequested, TurnEnd, TurnStart
@@ -38,6 +38,7 @@ class ProgramChannel:
     observed = OBSERVED
 
     def __init__(self) -> None:
+        self.watching = unwatched
         self._bells: dict[str, set[Bell]] = {}
 
     @contextmanager
@@ -45,7 +46,8 @@ class ProgramChannel:
         bell = Bell()
         self._bells.setdefault(session, set()).add(bell)
         try:
-            yield bell
+            with self.watching(session):
+                yield bell
         finally:
             bells = self._bells[session]
             bells.discard(bell)
@@ -55,6 +57,9 @@ class ProgramChannel:
     def hear(self, event: Event) -> None:
         if event.step is not None:
             self._ring(event.step.session_key)
+
+    def missed(self, session: str) -> None:
+        self._ring(session)
 
     async def send(self, outbound: Outbound, key: str) -> str:
         await trio.lowlevel.checkpoint()

@@ -8,6 +8,7 @@ import trio
 from pydantic import Field
 
 from hookgate.assembly.app import Runtime
+from hookgate.channels.live.channel import LiveChannel
 from hookgate.channels.programs import NAME, ProgramChannel
 from hookgate.operations.refused import OperationRefused
 from hookgate.protocol.approval import Voter
@@ -93,6 +94,7 @@ async def wait(
 
 def _channel(runtime: Runtime) -> ProgramChannel:
     channel = runtime.channels[NAME]
+    channel = channel.here if isinstance(channel, LiveChannel) else channel
     assert isinstance(channel, ProgramChannel)  # noqa: S101 - the configuration lets nothing else be called so
     return channel
 

@@ -3,6 +3,7 @@ configuration."""
 
 from __future__ import annotations
 
+from contextlib import AbstractContextManager, nullcontext
 from typing import TYPE_CHECKING, Literal
 
 from hookgate.protocol.dataclasses import dataclass, replace
@@ -84,3 +85,8 @@ class Undelivered(Exception):
     def __init__(self, why: str, retry_after_s: float | None = None, *, final: bool = False) -> None:
         super().__init__(why)
         self.why, self.retry_after_s, self.final = why, retry_after_s, final
+
+
+def unwatched(_session: str) -> AbstractContextManager[None]:
+    """For a channel whose people nobody else has to know of."""
+    return nullcontext()

@@ -12,6 +12,8 @@ from hookgate import config as configuration
 from hookgate.assembly.channels.desk import Desk
 from hookgate.assembly.channels.platforms import PLATFORMS
 from hookgate.assembly.logs.sinks import observer
+from hookgate.channels.live.channel import open_live
+from hookgate.channels.live.listening import Listener
 from hookgate.channels.programs import ProgramChannel
 from hookgate.hooks.rules import Mount
 from hookgate.protocol.dataclasses import dataclass
@@ -42,11 +44,13 @@ class Page:
 
 @dataclass(frozen=True)
 class OpenChannels:
-    """By name. `mounts`: channels that hear of what happens. `endpoints`: by path, with all below it, what answers
-    programs and platforms."""
+    """By name. `connected`: those whose people are connected to this very gateway, on their way into `channels`.
+    `mounts`: channels that hear of what happens. `endpoints`: by path, with all below it, what answers programs and
+    platforms."""
 
     channels: dict[str, Channel] = field(default_factory=dict[str, Channel])
     pages: dict[str, Page] = field(default_factory=dict[str, Page])
+    connected: list[Listener] = field(default_factory=list["Listener"])
     mounts: list[Mount] = field(default_factory=list[Mount])
     endpoints: dict[str, App] = field(default_factory=dict[str, "App"])
 
@@ -64,8 +68,11 @@ async def open_channels(stack: AsyncExitStack, config: Config, desk: Desk) -> Op
             await _open_platform(stack, name, section, desk, opened)
     if config.http.rpc:
         programs = ProgramChannel()
-        opened.channels[programs.name] = programs
-        opened.mounts.append(observer(f"channel {programs.name}", programs.observed, programs.hear))
+        opened.connected.append(programs)
+    if opened.connected:
+        live = await stack.enter_async_context(open_live(desk.journal.cluster, opened.connected))
+        opened.channels.update(live.channels)
+        opened.mounts.append(observer("channels of who is connected", live.observed, live.hear))
     return opened
 
 
@@ -97,9 +104,8 @@ async def _open_web(stack: AsyncExitStack, name: str, config: Config, desk: Desk
     parts = WebParts(*asked, desk.journal, desk.media, desk.redactor, *doors)
     web = await stack.enter_async_context(open_web(settings, parts))
     desk.policies.doors.changed.append(web.channel.shut_out)
-    opened.channels[name] = web.channel
+    opened.connected.append(web.channel)
     opened.pages[name] = Page(web.app, web.channel, web.door, section.origin, made)
-    opened.mounts.append(observer(f"channel {name}", web.channel.observed, web.channel.hear))
 
 
 async def _open_openai(stack: AsyncExitStack, name: str, config: Config, desk: Desk, opened: OpenChannels) -> None:
@@ -115,9 +121,8 @@ async def _open_openai(stack: AsyncExitStack, name: str, config: Config, desk: D
         *asked, *policies, Bearers(name, desk.keys), desk.keys, desk.journal, desk.media, desk.redactor
     )
     openai = await stack.enter_async_context(open_openai_api(settings, parts))
-    opened.channels[name] = openai.channel
+    opened.connected.append(openai.channel)
     opened.endpoints["/v1"] = openai.app
-    opened.mounts.append(observer(f"channel {name}", openai.channel.observed, openai.channel.hear))
 
 
 async def _own_token(channel: str, journal: Journal) -> str:

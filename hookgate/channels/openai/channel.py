@@ -11,7 +11,7 @@ from contextlib import contextmanager
 from hookgate.channels.openai.answers.answer import Answer
 from hookgate.channels.openai.answers.calls import own_call, own_call_ended, theirs
 from hookgate.channels.openai.files import with_files_named
-from hookgate.protocol.channel import PRESENT, UNLIMITED
+from hookgate.protocol.channel import PRESENT, UNLIMITED, unwatched
 from hookgate.protocol.chat import Chat, Outbound
 from hookgate.protocol.events.event import Event
 from hookgate.protocol.events.inside import CallEnded, ReplyEnded
@@ -30,7 +30,7 @@ class OpenAIChannel:
     observed = OBSERVED
 
     def __init__(self, name: str, media: MediaStore) -> None:
-        self.name, self._media = name, media
+        self.name, self._media, self.watching = name, media, unwatched
         # By the id of the message that each answers, and by session while its turn runs.
         self._answers: dict[str, Answer] = {}
         self._running: dict[str, Answer] = {}
@@ -43,7 +43,8 @@ class OpenAIChannel:
         answer = self._answers.setdefault(key, Answer())
         answer.readers += 1
         try:
-            yield answer
+            with self.watching(chat.session_key):
+                yield answer
         finally:
             answer.readers -= 1
             self._let_go(key)
@@ -60,7 +61,9 @@ class OpenAIChannel:
     async def send(self, outbound: Outbound, key: str) -> str:
         """It is in the journal: whoever waits for it reads it."""
         answer = self._answers.get(_key(outbound.chat, outbound.in_reply_to))
-        if answer is not None and not outbound.request:
+        if answer is not None and answer.missed:
+            answer.stir()
+        elif answer is not None and not outbound.request:
             answer.take(await with_files_named(outbound, self._media))
         return key
 
@@ -90,8 +93,10 @@ class OpenAIChannel:
         # Of what another agent does for the turn it counts what it costs, and who has to be asked.
         of_task = bool(step.parent_turn_id)
         if isinstance(payload, TurnStart) and not of_task:
-            self._running[session] = answer = self._answers.setdefault(key, Answer())
-            answer.begin()
+            answer = self._answers.setdefault(key, Answer())
+            if not answer.missed:
+                self._running[session] = answer
+                answer.begin()
         answer = self._running.get(session)
         match payload:
             case ReplyEnded() if answer is not None:
@@ -109,6 +114,14 @@ class OpenAIChannel:
                 self._let_go(key)
             case _:
                 pass
+
+    def missed(self, session: str) -> None:
+        """Whoever reads along is told the rest from the journal."""
+        if (answer := self._running.pop(session, None)) is not None:
+            self._waiting = {request: it for request, it in self._waiting.items() if it is not answer}
+            answer.miss()
+            for key in [key for key, it in self._answers.items() if it is answer]:
+                self._let_go(key)
 
     def _let_go(self, key: str) -> None:
         answer = self._answers.get(key)

@@ -6,7 +6,8 @@ in the journal.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Generator, Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import asdict
 from time import time
 
@@ -18,11 +19,11 @@ from hookgate.channels.web.cards import card
 from hookgate.channels.web.feeds import Due, Feed, Feeds, run_for_each
 from hookgate.channels.web.rendering import flush, run_rendering
 from hookgate.channels.web.running import Running
-from hookgate.channels.web.said import TRACED, traced
+from hookgate.channels.web.said import OBSERVED, TRACED, traced
 from hookgate.channels.web.settings import WebParts, WebSettings
 from hookgate.channels.web.shapes import Queued, ShownMessage, Snapshot, ToolState, moment
 from hookgate.protocol.approval import Voter
-from hookgate.protocol.channel import UNLIMITED, ChannelState
+from hookgate.protocol.channel import UNLIMITED, ChannelState, unwatched
 from hookgate.protocol.chat import Chat, Inbound, Outbound
 from hookgate.protocol.events.event import Event
 from hookgate.protocol.events.inside import PicturesKept
@@ -39,17 +40,6 @@ from hookgate.protocol.events.payloads import (
 from hookgate.protocol.journal.values import Accepted, Conversation
 from hookgate.protocol.journal.views import Exchange
 
-OBSERVED = (
-    TurnStart,
-    TurnEnd,
-    ToolExecStart,
-    ToolExecEnd,
-    ToolExecSkipped,
-    PicturesKept,
-    SteeringInjected,
-    ApprovalRequested,
-    ApprovalDecided,
-)
 MOMENT_S = 0.05
 NOT_SERVED = "its server takes no connections"
 
@@ -60,7 +50,7 @@ class WebChannel:
     def __init__(self, settings: WebSettings, parts: WebParts) -> None:
         self.name = settings.name
         self.state = ChannelState("down", time(), NOT_SERVED)
-        self.feeds = Feeds()
+        self.feeds, self.watching = Feeds(), unwatched
         self._settings, self._parts = settings, parts
         self._written, self._waiting, self._dealt_with = Due[Feed](), Due[Feed](), Due[Feed]()
         self._asked = Due[str]()
@@ -89,6 +79,18 @@ class WebChannel:
             nursery.start_soon(run_for_each, self._waiting, self._say_waiting, MOMENT_S)
             nursery.start_soon(run_for_each, self._dealt_with, self._recount)
             nursery.start_soon(run_for_each, self._asked, self._tell_deciders)
+
+    @contextmanager
+    def listening(self, feed: Feed) -> Generator[None]:
+        """Somebody has it open."""
+        feed.listeners += 1
+        # What waits may have ended where nobody here has heard of it.
+        self._dealt_with.add(feed)
+        try:
+            with self.watching(feed.chat.session_key):
+                yield
+        finally:
+            feed.listeners -= 1
 
     # --- what the gateway sends ---
 
@@ -182,6 +184,12 @@ class WebChannel:
                 if (trace := traced(event)) is not None:
                     _running(feed).note(trace)
                     feed.publish("trace", trace)
+
+    def missed(self, session: str) -> None:
+        """Whoever listens reads what stands there."""
+        if (feed := self.feeds.known(session)) is not None:
+            feed.lose()
+            self._dealt_with.add(feed)
 
     def _begin(self, feed: Feed, inbound: Inbound) -> None:
         feed.begin()

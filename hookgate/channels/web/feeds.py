@@ -105,9 +105,13 @@ class Feed:
 
     def forget(self) -> None:
         """What was said is gone: whoever listens gets a snapshot of what is left."""
-        self.running = None
         self.queued.clear()
         self.told.clear()
+        self.lose()
+
+    def lose(self) -> None:
+        """What happens in it is not known any more: whoever listens gets a snapshot."""
+        self.running = None
         self.cursor = next(self._numbers)
         self.rest()
         self._news.set()

@@ -1,11 +1,35 @@
-"""What hooks and people have said of a call, in the words of the page. Pure."""
+"""What the page hears of, and what hooks and people have said of a call, in its words. Pure."""
 
 from __future__ import annotations
 
 from hookgate.channels.web.shapes import ShownTrace
 from hookgate.protocol.events.event import Event
-from hookgate.protocol.events.payloads import GateDecision, HookFailed, HookModified
+from hookgate.protocol.events.inside import PicturesKept
+from hookgate.protocol.events.payloads import (
+    ApprovalDecided,
+    ApprovalRequested,
+    GateDecision,
+    HookFailed,
+    HookModified,
+    SteeringInjected,
+    ToolExecEnd,
+    ToolExecSkipped,
+    ToolExecStart,
+    TurnEnd,
+    TurnStart,
+)
 
+OBSERVED = (
+    TurnStart,
+    TurnEnd,
+    ToolExecStart,
+    ToolExecEnd,
+    ToolExecSkipped,
+    PicturesKept,
+    SteeringInjected,
+    ApprovalRequested,
+    ApprovalDecided,
+)
 TRACED = (GateDecision, HookModified, HookFailed)
 
 

@@ -108,5 +108,5 @@ WORK, ROWS, CHANGED, DECIDED, LEASE, RELOAD = "work", "rows", "changed", "decide
 there may be something that nobody has told of; people have decided about the `request`; the lease that `session`
 names is free, or, told its holder, wanted by the gateway where it belongs; it is this gateway's turn to reload."""
 ASKED, SAID, WATCH, LIVE = "asked", "said", "watch", "live"
-"""And: something is asked of what a gateway has in memory; that is the answer; somebody listens to a chat; that is what
-happens there."""
+"""And: something is asked of what a gateway has in memory; that is the answer; somebody listens to a chat; that is
+what happens there."""

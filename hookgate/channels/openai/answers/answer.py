@@ -27,7 +27,8 @@ class Answer:
     """`pieces`: its text as it was written, never taken back: what is written anew is another paragraph; and calls of
     our own tools, each as it began and as it ended. `parts`: as it is, each reply of the turn, each call and each
     line beside them. `waits_for`: the approval request that the turn waits for. `begun`: a turn has taken the
-    message, and is `running`; `over`: nothing more comes."""
+    message, and is `running`; `over`: nothing more comes. `missed`: something of it was not heard, so that it is to
+    be read in the journal when its turn has ended."""
 
     def __init__(self) -> None:
         self.pieces: list[Piece] = []
@@ -36,12 +37,14 @@ class Answer:
         self.usage: Usage | None = None
         self.failure = ""
         self.waits_for = ""
-        self.begun = self.running = self.over = False
+        self.begun = self.running = self.over = self.missed = False
         self.readers = 0
         self._news = trio.Event()
         self._written: list[str] = []
         self._again = self._answered = self._cut = False
         self._read_pieces, self._read_parts = 0, frozenset[int]()
+        self._known, self._known_calls = "", frozenset[tuple[str, str]]()
+        """What was written and shown before something was missed."""
 
     @property
     def text(self) -> str:
@@ -89,10 +92,40 @@ class Answer:
         self._tell()
 
     def _put(self, piece: str) -> None:
-        if not self._written:
+        if not self._written and self._known:
+            self._known = self._known.removeprefix(BETWEEN)
+        elif not self._written:
             self.pieces.append(PARAGRAPH)
         self._written.append(piece)
-        self.pieces.append(piece)
+        self._add(piece)
+        self._tell()
+
+    def _add(self, piece: str) -> None:
+        """What was written before something was missed is there already, as far as it is the same."""
+        if self._known:
+            same = min(len(self._known), len(piece))
+            known, self._known = self._known, self._known[same:]
+            if known[:same] == piece[:same]:
+                piece = piece[same:]
+            else:
+                self._known = ""
+                self.pieces.append(PARAGRAPH)
+        if piece:
+            self.pieces.append(piece)
+
+    def miss(self) -> None:
+        """What was heard of it so far does not count any more, but for what its readers have read."""
+        texts = "".join(BETWEEN if it == PARAGRAPH else it for it in self.pieces if isinstance(it, str))
+        self._known = texts.removeprefix(BETWEEN)
+        self._known_calls = frozenset((it.id, it.state) for it in self.pieces if isinstance(it, OwnCall))
+        self.parts, self._written, self.usage, self.waits_for = [], [], None, ""
+        self._read_parts = frozenset[int]()
+        self.begun = self.running = self._again = False
+        self.missed = True
+        self._tell()
+
+    def stir(self) -> None:
+        """Something may have become of it."""
         self._tell()
 
     def show(self, call: OwnCall) -> None:
@@ -104,7 +137,8 @@ class Answer:
             begun = cast("OwnCall", self.parts[place])
             call = replace(begun, state=call.state, output=call.output)
             self.parts[place] = call
-        self.pieces.append(call)
+        if (call.id, call.state) not in self._known_calls:
+            self.pieces.append(call)
         self._tell()
 
     def count(self, usage: Usage, *, cut: bool) -> None:

@@ -141,8 +141,8 @@ class Answering:
                 return False
             with trio.move_on_at(min(trio.current_time() + look_s, until or trio.current_time() + look_s)) as quiet:
                 await answer.news()
-            if quiet.cancelled_caught:
-                look_s = min(look_s * 2, KEEP_ALIVE_S)
+            if quiet.cancelled_caught or answer.missed:
+                look_s = FIRST_LOOK_S if answer.missed else min(look_s * 2, KEEP_ALIVE_S)
                 if not answer.begun:
                     await self._look(accepted, answer, whole=True)
                 await told.tell("")

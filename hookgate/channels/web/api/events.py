@@ -34,8 +34,7 @@ async def tell(channel: WebChannel, chat: Chat, stays: Callable[[], bool], reque
             await send({"type": "http.response.body", "body": piece, "more_body": True})
 
     # A chat that somebody listens to keeps its feed, so from the first moment on.
-    feed.listeners += 1
-    try:
+    with channel.listening(feed):
         await send({"type": "http.response.start", "status": 200, "headers": list(HEADERS)})
         async with trio.open_nursery() as nursery:
             streams.add(nursery.cancel_scope)
@@ -47,8 +46,6 @@ async def tell(channel: WebChannel, chat: Chat, stays: Callable[[], bool], reque
                 nursery.cancel_scope.cancel()
             finally:
                 streams.discard(nursery.cancel_scope)
-    finally:
-        feed.listeners -= 1
     # Outside of what the client's leaving cancels: cut in its last piece, the connection would not end.
     await send({"type": "http.response.body", "body": b"", "more_body": False})
 
