@@ -7,19 +7,23 @@ from collections.abc import AsyncGenerator
 from contextlib import AsyncExitStack, asynccontextmanager
 from functools import partial
 from pathlib import Path
+from time import time
 
 import pytest
 import trio
+from structlog.testing import capture_logs
 
-from hookgate.protocol.catalog import StoreBusy
+from hookgate.protocol.catalog import StoreBusy, StoreTooNew
 from hookgate.protocol.chat import Chat, Inbound, Outbound
-from hookgate.protocol.journal.cluster import ROWS, WORK, Note
+from hookgate.protocol.dataclasses import replace
+from hookgate.protocol.journal.cluster import CHANGED, ROWS, WORK, Note
 from hookgate.protocol.journal.values import Accepted, Arrival, Draft, Fenced
 from hookgate.protocol.values import Message
 from hookgate.store.journal.opening import StoredJournal
+from hookgate.store.journal.schema import JOURNAL
 from hookgate.store.places import Database
-from hookgate.store.postgres import cluster, open_postgres_journal
-from hookgate.store.postgres.cluster import LEASE_S, Beats, go
+from hookgate.store.postgres import cluster, open_postgres_journal, schema
+from hookgate.store.postgres.cluster import CHANNEL, LEASE_S, Beats, go
 from tests.forwarding import open_way
 from tests.postgres import Server
 
@@ -246,3 +250,92 @@ async def test_of_several_hosts_the_one_that_writes_is_found_behind_one_that_say
         with trio.fail_after(DEADLINE_S):
             async with open_postgres_journal(Database(several_, tmp_path / "journal"), shared=True) as journal:
                 assert not (await said(journal, "1", "hi")).known
+
+
+# --- versions one apart -------------------------------------------------------------------------------------
+
+
+async def test_an_older_one_goes_on_beside_a_newer_one_and_two_versions_ahead_are_refused(
+    server: Server, database: Database, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    newest = len(JOURNAL.migrations)
+    async with several(database) as (one, two):
+        # What the next version may do: it adds, while others run.
+        added = ("ALTER TABLE outbox ADD COLUMN mood TEXT", "CREATE TABLE moods (name TEXT NOT NULL)")
+        newer = replace(JOURNAL, migrations=(*JOURNAL.migrations, added))
+        with monkeypatch.context() as patch:
+            patch.setattr(schema, "JOURNAL", newer)
+            async with open_postgres_journal(database, shared=True) as third:
+                # They come from it, stand in it, and are told in its way.
+                await said(third, "1", "from the newer one")
+                third.cluster.tell(Note("mood", body={"mood": "good"}))
+                notes = (
+                    f'[["x","","{WORK}","test:1",{{}},"more"]]',
+                    f'[["x","","{ROWS}","",{{"new":"1"}}]]',
+                    "{",
+                    "[[]]",
+                    "7",
+                )
+                for text in notes:
+                    server.sql(f"SELECT pg_notify('{CHANNEL}', '{text}')", database.address)
+                assert (await said(two, "1", "and from an older one")).elsewhere
+                while len(one.cluster.members) < 3:
+                    await trio.sleep(0.02)
+        told = await heard(two, "still heard")
+        one.cluster.tell(Note("still heard"))
+        assert (await told.receive()).kind == "still heard"
+        # One that begins now knows one version less than there is.
+        async with open_postgres_journal(database, shared=True) as older:
+            assert (await said(older, "1", "from the newer one")).known
+    assert server.sql("SELECT number FROM hookgate.version", database.address) == f"{newest + 1}\n"
+    server.sql("UPDATE hookgate.version SET number = number + 1", database.address)
+    with pytest.raises(StoreTooNew, match=f"has version {newest + 2}, made by a newer hookgate"):
+        async with open_postgres_journal(database, shared=True):
+            pass
+
+
+# --- bad input ----------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("jump", [300.0, -300.0, 1e6])
+async def test_a_wall_clock_that_jumps_ends_nobody(database: Database, jump: float) -> None:
+    now = [time()]
+    with trio.fail_after(DEADLINE_S):
+        async with (
+            open_postgres_journal(database, shared=True, wall=lambda: now[0]) as one,
+            open_postgres_journal(database, shared=True, wall=lambda: 5.0) as two,
+        ):
+            accepted = await said(one, "1", "first")
+            claim = await one.work.claim(one.work.me, 60, message=accepted.id)
+            assert claim is not None
+            assert await one.cluster.take("lease")
+            now[0] += jump
+            for _ in range(3):
+                beats = await beats_of(one)
+                while any(it <= beats[id_] for id_, it in (await beats_of(two)).items()):
+                    await trio.sleep(0.05)
+            assert {it.id for it in two.cluster.members} == {one.cluster.me, two.cluster.me}
+            assert not await two.cluster.take("lease")
+            assert await two.work.claim(two.work.me, 60, message=accepted.id) is None
+            await one.work.complete(claim, "answered")
+
+
+async def beats_of(journal: StoredJournal) -> dict[str, int]:
+    return dict(await journal.engine.read(lambda tables: tables.all("SELECT id, beat FROM gateways")))
+
+
+async def test_what_cannot_be_told_is_found_all_the_same(database: Database, monkeypatch: pytest.MonkeyPatch) -> None:
+    """As where the queue of notifications is full: then none leaves."""
+    monkeypatch.setattr(cluster, "CHANNEL", "x" * 100)
+    with capture_logs() as logs:
+        async with several(database) as (one, two):
+            inbox = await heard(one, CHANGED)
+            await said(one, "1", "first")
+            assert (await said(two, "1", "second")).elsewhere
+            while "others_not_told" not in {it["event"] for it in logs}:
+                await trio.sleep(0.02)
+            # Nobody has told it, so it looks by itself.
+            while inbox.statistics().current_buffer_used:
+                inbox.receive_nowait()
+            await inbox.receive()
+            assert len(await one.intake.unfinished(session="test:1")) == 2

@@ -10,7 +10,9 @@ import os
 import socket
 from collections import deque
 from collections.abc import Callable, Iterator, Mapping
+from contextlib import suppress
 from functools import partial
+from typing import cast
 
 import psycopg
 import structlog
@@ -21,6 +23,7 @@ from hookgate import __version__
 from hookgate.protocol.catalog import StoreFailed
 from hookgate.protocol.codec import decode, encode
 from hookgate.protocol.dataclasses import replace
+from hookgate.protocol.errors import BadMessage
 from hookgate.protocol.journal.cluster import CHANGED, Member, Note
 from hookgate.protocol.values import Json
 from hookgate.store.journal.claims import end_claims
@@ -278,10 +281,18 @@ async def _listen(pool: Pool, roll: Roll, started: Callable[[], None]) -> None:
                 with trio.fail_after(QUIET_S):
                     await execute(connection, "SELECT")
             while told:
-                for item in decode(told.popleft().payload):
+                for item in _items(told.popleft().payload):
                     _hear(roll, await _fetched(pool, item) if isinstance(item, int) else item)
     finally:
         connection.close()
+
+
+def _items(payload: str) -> list[Json]:
+    """Anybody who may ask the database may tell anything."""
+    with suppress(BadMessage):
+        if isinstance(said := decode(payload), list):
+            return cast("list[Json]", said)
+    return [None]
 
 
 async def _fetched(pool: Pool, number: int) -> Json:
@@ -293,10 +304,14 @@ async def _fetched(pool: Pool, number: int) -> Json:
 
 
 def _hear(roll: Roll, told: Json) -> None:
-    """What a newer hookgate tells in another way is not understood."""
+    """What another version tells in another way is not understood: what it told of is found all the same, later."""
     match told:
         case [str(sender), str(to), str(kind), str(session), Mapping() as body]:
-            if sender != roll.me and to in ("", roll.me):
+            if sender == roll.me or to not in ("", roll.me):
+                return
+            try:
                 roll.heard(Note(kind, session, {name: str(text) for name, text in body.items()}))
+            except Exception as error:
+                log.warning("note_not_understood", kind=kind, reason=f"{type(error).__name__}: {error}")
         case _:
             log.warning("note_not_understood")

@@ -54,6 +54,11 @@ MIGRATING = 0x6D696772
 """The lock of whoever brings it up to date."""
 
 
+AHEAD = 1
+"""Versions that the schema may be newer than this hookgate knows, so that gateways are brought up to date one after
+another: a migration adds, and takes nothing away that the version before writes or reads."""
+
+
 def bring_up_to_date(connection: Connection[Any]) -> None:
     """Raises StoreTooNew, and StoreCorrupt for a schema of another program; then nothing has changed."""
     connection.execute("BEGIN")
@@ -69,7 +74,7 @@ def bring_up_to_date(connection: Connection[Any]) -> None:
                 connection.execute(table(statement).encode())
         for statement in SHARED:
             connection.execute(statement.encode())
-        connection.execute("UPDATE version SET number = %s", [len(JOURNAL.migrations)])
+        connection.execute("UPDATE version SET number = %s", [max(version, len(JOURNAL.migrations))])
         connection.execute("COMMIT")
     except BaseException:
         if not connection.closed:
@@ -87,6 +92,6 @@ def stored_version(connection: Connection[Any]) -> int:
     if row is None or row[0] != JOURNAL.application_id:
         raise StoreCorrupt(f"has a schema {SCHEMA} of another program; it was left as it is")
     newest = len(JOURNAL.migrations)
-    if row[1] > newest:
+    if row[1] > newest + AHEAD:
         raise StoreTooNew(f"has version {row[1]}, made by a newer hookgate; this one knows {newest}")
     return row[1]
