@@ -38,12 +38,14 @@ class Subject:
 
 @dataclass(frozen=True, slots=True)
 class Permit:
-    """What lets a call run: the approvals that it spends, the grants that it stands on, the rules that were asked."""
+    """What lets a call run: the approvals that it spends, the grants that it stands on, the rules that were asked.
+    `before`: what others wanted who had the call before it was cut off, and who want nothing here."""
 
     subject: Subject
     policy: str
     approvals: tuple[Approval, ...] = ()
     grants: tuple[str, ...] = ()
+    before: tuple[Wish, ...] = ()
 
 
 def request_digest(subject: Subject, asker: str, directory: str) -> str:

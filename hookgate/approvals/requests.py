@@ -31,7 +31,7 @@ from hookgate.approvals.places import Place, nobody_reached, places
 from hookgate.approvals.rules import Rule
 from hookgate.approvals.telling import asked_elsewhere, cards
 from hookgate.approvals.waiting import Waiting
-from hookgate.approvals.wording import decided, request_of, requested
+from hookgate.approvals.wording import decided, request_of, requested, wish_of
 from hookgate.protocol.approval import ApprovalRequest, Decision, Outcome, Voter, Wish
 from hookgate.protocol.chat import Chat
 from hookgate.protocol.dataclasses import dataclass, replace
@@ -140,6 +140,8 @@ class Approvals:
         """Ask for each wish in turn. Raises PolicyChanged where the rules have changed meanwhile: the call has to be
         judged again."""
         subject = replace(subject, files=await self._files(subject.call))
+        before = await self.asked_before(subject, wishes)
+        wishes = (*wishes, *before)
         approvals, grants, lasting = list[Approval](), list[str](), list[Callable[[], None]]()
         for number, wish in enumerate(wishes, 1):
             if grant := await self.grants.covering(subject, wish):
@@ -162,12 +164,23 @@ class Approvals:
         # Only now: what another approver refuses must not stand allowed for good.
         for keep in lasting:
             keep()
-        return Permit(subject, policy(wishes), tuple(approvals), tuple(grants))
+        return Permit(subject, policy(wishes), tuple(approvals), tuple(grants), before)
+
+    async def asked_before(self, subject: Subject, wishes: Sequence[Wish]) -> tuple[Wish, ...]:
+        """What people were asked about a call that was cut off, by rules and hooks of the gateway that had it, which
+        may be others than those here: that has to be satisfied too."""
+        if not subject.step.resumed:
+            return ()
+        askers, before = {it.asker for it in wishes}, dict[str, Wish]()
+        for standing in await self._decisions.asked(subject.claim, subject.id):
+            if standing.request.asker not in askers:
+                before[standing.request.asker] = wish_of(standing.request)
+        return tuple(before.values())
 
     async def spend(self, permit: Permit) -> None:
         """The call begins, and uses up its approvals. Raises PolicyChanged and AlreadyIntended: then it must not."""
         subject = permit.subject
-        if policy(self.wishes(subject.step, subject.call)) != permit.policy:
+        if policy((*self.wishes(subject.step, subject.call), *permit.before)) != permit.policy:
             raise PolicyChanged(RULES_CHANGED)
         if await self._files(subject.call) != subject.files:
             raise PolicyChanged(SCRIPT_CHANGED)

@@ -10,7 +10,7 @@ from hookgate.approvals.rules import TTL_S
 from hookgate.protocol.approval import ApprovalRequest, Wish, usual_title
 from hookgate.protocol.events.payloads import ApprovalDecided, ApprovalRequested
 from hookgate.protocol.interfaces import Redactor
-from hookgate.protocol.journal.decisions import Standing
+from hookgate.protocol.journal.decisions import Standing, StoredRequest
 from hookgate.protocol.redacting import presentable_request
 
 
@@ -34,6 +34,14 @@ def request_of(subject: Subject, wish: Wish, directory: str, redactor: Redactor 
         place=subject.place,
     )
     return request if redactor is None else presentable_request(redactor.for_questions, request)
+
+
+def wish_of(stored: StoredRequest) -> Wish:
+    """As whoever asked it wanted it."""
+    shown = stored.shown.unredacted or stored.shown
+    content = stored.asker.removeprefix("rule:") if stored.asker.startswith("rule:") else ""
+    about = (shown.asked_by, shown.title, shown.text, shown.approvers, shown.ttl_s)
+    return Wish(*about, once=True, content=content, terms=shown.terms)
 
 
 def _always(subject: Subject, wish: Wish) -> str:

@@ -135,7 +135,7 @@ async def _permitted(
     """What the call may run on, or its result where somebody does not let it through; None: nobody has to be asked.
     Raises PolicyChanged."""
     permit, agent = None, batch.agent
-    if wishes:
+    if wishes or (batch.step.resumed and await batch.journal.decisions.asked(batch.claim, batch.id_of(call))):
         seen = presentable(batch.redactor, call)
         why = "; ".join(wish.title or wish.text or call.name for wish in wishes)
         batch.events.emit(PersonAsked(seen, why), batch.step)

@@ -33,7 +33,7 @@ async def open_several(*settings: Settings) -> AsyncGenerator[Sequence[Served]]:
     with trio.fail_after(DEADLINE_S):
         async with AsyncExitStack() as stack:
             all_ = [await stack.enter_async_context(open_gateway(it, None, trio.Event())) for it in settings]
-            for served in all_:
+            for served in all_ if len(all_) > 1 else ():
                 await until_known(served, len(all_))
             yield all_
 

@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 import trio
 
+from hookgate import config as configuration
 from hookgate.approvals.rules import Rule
 from hookgate.assembly.settings import Settings
 from hookgate.cli.status.lines import report
@@ -16,7 +17,9 @@ from hookgate.operations.gateways import GatewayStatus, read_gateway
 from hookgate.operations.metrics import metrics
 from hookgate.operations.refused import OperationRefused
 from hookgate.operations.status import status
+from hookgate.protocol.chat import Chat, Inbound
 from hookgate.protocol.codec import encode
+from hookgate.protocol.dataclasses import replace
 from hookgate.protocol.journal.cluster import Member
 from hookgate.store.postgres import cluster
 from hookgate.telemetry.exposition import exposition
@@ -25,6 +28,7 @@ from tests.postgres import Server
 from tests.serve.several import open_several, sharing
 
 WEB = '[channels.web]\nkind = "web"\n[tools]\nsandbox = "off"\n'
+CHAT = Chat("web", "ann", "ann", thread="1")
 RULE = '[[approvals]]\ntools = ["write"]\n'
 
 
@@ -162,3 +166,41 @@ async def test_a_gateway_that_dies_while_it_is_asked_is_passed_over(
         far, *others = done.gateways
         assert (far.name, far.outcome) == ("far", "gone")
         assert [it.outcome for it in others] == ["reloaded"] * 2
+
+
+# --- other rules --------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("approved", [True, False])
+async def test_what_was_asked_under_the_rules_of_one_is_not_run_under_the_weaker_ones_of_another(
+    server: Server, tmp_path: Path, approved: bool
+) -> None:
+    address, script = (
+        server.database(),
+        '{"steps": [{"calls": [{"name": "write", "arguments": WRITTEN}]}, {"text": "Done."}]}',
+    )
+    script = script.replace("WRITTEN", '{"path": "a.txt", "content": "x"}')
+    strict = sharing(tmp_path / "strict", address, WEB + RULE, script)
+    lax = sharing(tmp_path / "lax", address, WEB)
+    assert lax.file is not None
+    lax.file.write_text(lax.file.read_text().replace(f'"{tmp_path}/lax"\n', f'"{tmp_path}/strict"\n', 1))
+    config, _file = configuration.load(lax.file)
+    async with open_several(replace(lax, config=config)) as (two,):
+        async with open_several(strict) as (one,):
+            accepted = await one.runtime.gateway.receive(Inbound(CHAT, "write it", message_id="m"))
+            while not (waiting := await one.runtime.journal.decisions.pending()):
+                await trio.sleep(0.02)
+        # It is at the other one now, whose rules want nobody asked.
+        taken = two.runtime.gateway.sessions
+        while CHAT.session_key not in taken or not taken[CHAT.session_key].busy:
+            await trio.sleep(0.02)
+        methods = gateway_methods(two.runtime)
+        [asked] = waiting
+        outcome = await methods["approvals.decide"].call(request=asked.request.id, approved=approved)
+        assert outcome.counted
+        await two.runtime.gateway.idle(CHAT.session_key)
+        assert (tmp_path / "strict" / "a.txt").exists() == approved
+        assert not accepted.known
+        standing = await two.runtime.journal.decisions.standing(asked.request.id)
+        assert standing is not None
+        assert standing.state == ("spent" if approved else "refused")

@@ -178,6 +178,11 @@ class Decisions(Protocol):
 
     async def standing(self, request: str) -> Standing | None: ...
 
+    async def asked(self, claim: Claim, call_id: str) -> tuple[Standing, ...]:
+        """What people were asked about this call of the claim's conversation, under whatever rules: what is open, and
+        what was decided and not used. The oldest first."""
+        ...
+
     async def beginning(self, prefix: str) -> tuple[str, ...]:
         """The ids of stored requests that begin so, two at most: what people type is short."""
         ...

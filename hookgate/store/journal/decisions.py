@@ -49,6 +49,9 @@ class Decisions:
         found = await self._engine.read(lambda tables: find_request(tables, request))
         return None if found is None else found.standing
 
+    async def asked(self, claim: Claim, call_id: str) -> tuple[Standing, ...]:
+        return await self._engine.read(lambda tables: _asked(tables, claim, call_id))
+
     async def beginning(self, prefix: str) -> tuple[str, ...]:
         sql = "SELECT id FROM requests WHERE id >= ? AND id < ? LIMIT 2"
         rows = await self._engine.read(lambda tables: tables.all(sql, prefix, f"{prefix}\U0010ffff"))
@@ -120,6 +123,15 @@ def open_requests(tables: Tables) -> tuple[Standing, ...]:
     rows = tables.all(f"SELECT {COLUMNS} FROM requests WHERE state = 'open' ORDER BY rowid")  # noqa: S608
     found = (_found(tables, row).standing for row in rows)
     return tuple(it for it in found if it.state == "open")
+
+
+def _asked(tables: Tables, claim: Claim, call_id: str) -> tuple[Standing, ...]:
+    sql = (
+        f"SELECT {COLUMNS} FROM requests WHERE call_id = ? "  # noqa: S608
+        "AND state IN ('open', 'approved', 'refused') ORDER BY rowid"
+    )
+    found = (_found(tables, row).standing for row in tables.all(sql, call_id))
+    return tuple(it for it in found if it.state != "expired" and it.request.conversation == claim.conversation)
 
 
 def find_request(tables: Tables, request: str, *, held: bool = False) -> Found | None:

@@ -11,6 +11,8 @@ from hookgate.protocol.journal.values import Claim, Row
 from hookgate.store.deciding import CHANGED, TAKEN_BACK, TOO_LATE, as_of, decided
 from hookgate.store.memory.tables import OutboxRow, RequestRow, Tables
 
+UNUSED = ("open", "approved", "refused")
+
 
 class Decisions:
     def __init__(self, tables: Tables) -> None:
@@ -56,6 +58,11 @@ class Decisions:
     async def standing(self, request: str) -> Standing | None:
         row = self._tables.requests.get(request)
         return None if row is None else self._now(row)
+
+    async def asked(self, claim: Claim, call_id: str) -> tuple[Standing, ...]:
+        rows = map(self._now, self._tables.requests.values())
+        its = (it for it in rows if (it.request.conversation, it.request.call_id) == (claim.conversation, call_id))
+        return tuple(it for it in its if it.state in UNUSED)
 
     async def beginning(self, prefix: str) -> tuple[str, ...]:
         return tuple(id_ for id_ in self._tables.requests if id_.startswith(prefix))[:2]
