@@ -114,20 +114,22 @@ class Intake:
 
 
 def _accept(tables: Tables, arrival: Arrival, key: bytes | None, inbound: bytes) -> Accepted:
-    chat = arrival.inbound.chat
-    tables.hold(chat.session_key, alone=arrival.effect != "none")
     # Whoever has an account upstream does not wait here: any gateway will do.
-    elsewhere = tables.own(chat.session_key, here=not arrival.account) != tables.me
+    chat, here = arrival.inbound.chat, not arrival.account
+    place, row = (chat.session_key, arrival.agent), (key, arrival.kind, tables.clock(), FORMAT, inbound)
+    added = tables.add_at_once(place, row, here=here) if arrival.effect == "none" else None
+    if added is None:
+        tables.hold(chat.session_key, alone=arrival.effect != "none")
+    elsewhere = tables.own(chat.session_key, here=here) != tables.me
     if arrival.offset:
         tables.run(KEEP_OFFSET, chat.channel, arrival.account, arrival.offset)
-    row = (key, arrival.kind, tables.clock(), FORMAT, inbound)
-    at, generation = tables.one(GOING_ON, chat.session_key, arrival.agent) or (0, 0)
-    number = tables.add(NEW_MESSAGE, at, *row) if at else 0
+    number, at, generation = added or (0, *(tables.one(GOING_ON, *place) or (0, 0)))
+    number = tables.add(NEW_MESSAGE, at, *row) if at and not number else number
     if not number:
         stored = tables.one("SELECT number, conversation FROM messages WHERE digest = ?", key)
         if stored is not None:
             return Accepted(id_of(stored[0]), tables.conversation(stored[1]), known=True)
-        begun = tables.current(chat.session_key, arrival.agent)
+        begun = tables.current(*place)
         at, generation = tables.kept(begun), begun.generation
         number = tables.add(NEW_MESSAGE, at, *row)
     conversation = Conversation(chat.session_key, arrival.agent, generation)

@@ -145,6 +145,13 @@ class Tables:
         one is as good as any other, since whoever asks waits here."""
         return self.me
 
+    def add_at_once(
+        self, place: tuple[str, str], row: tuple[object, ...], *, here: bool
+    ) -> tuple[int, int, int] | None:
+        """A message of a session and an agent, in one trip: its number, its conversation's, and the generation that
+        goes on there. None: the steps are made one by one. `here`: as in `own`."""
+        return None
+
     def mine(self, session: str) -> str:
         """What is added to the conditions of a statement, so that it finds what this gateway has alone. `session`:
         the column."""

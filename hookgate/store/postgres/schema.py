@@ -40,6 +40,31 @@ SHARED = (
     )
     """,
     *media.MAKE,
+    # A message of a conversation that goes on, at the gateway where it belongs: one trip in the place of four.
+    """
+    CREATE OR REPLACE FUNCTION accept(
+        its TEXT, by_agent TEXT, wanted TEXT, its_digest BYTEA, its_kind TEXT, now DOUBLE PRECISION,
+        its_format BIGINT, body BYTEA, OUT added BIGINT, OUT place BIGINT, OUT going_on BIGINT
+    ) LANGUAGE plpgsql AS $$
+    BEGIN
+        added := 0;
+        PERFORM pg_advisory_xact_lock_shared(hashtextextended(its, 0));
+        IF wanted <> '' AND NOT EXISTS (SELECT 1 FROM owners o WHERE o.session = its AND o.gateway = wanted) THEN
+            RETURN;
+        END IF;
+        SELECT c.number, c.generation INTO place, going_on FROM conversations c
+        WHERE c.session = its AND c.agent = by_agent
+        AND c.generation = coalesce((SELECT g.generation FROM generations g WHERE g.session = its), 0);
+        IF NOT FOUND THEN
+            RETURN;
+        END IF;
+        INSERT INTO messages AS m (conversation, digest, kind, accepted_at, format, inbound)
+        VALUES (place, its_digest, its_kind, now, its_format, body)
+        ON CONFLICT (digest) DO NOTHING RETURNING m.number INTO added;
+        added := coalesce(added, 0);
+    END
+    $$
+    """,
 )
 """Of gateways that live, and the files of their messages, which lie in a folder without a database: no part of the
 journal, and not carried over with it."""

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 
 CHAIN = 0x686F6F6B
 """The lock of what all steps that write wait for each other with."""
+ACCEPT = "SELECT added, place, going_on FROM accept(?, ?, ?, ?, ?, ?, ?, ?)"
 AT_WORK = """
     SELECT 1 FROM messages m JOIN conversations c ON c.number = m.conversation
     WHERE c.session = ? AND m.outcome IS NULL
@@ -100,9 +101,24 @@ class SharedTables(Tables):
 
     # --- one gateway among several ---
 
+    def add_at_once(
+        self, place: tuple[str, str], row: tuple[object, ...], *, here: bool
+    ) -> tuple[int, int, int] | None:
+        session, wanted = place[0], ""
+        if self._roll is not None:
+            wanted = self.me if here else self._roll.place_of(session)
+        [number, conversation, generation] = self.one(ACCEPT, *place, wanted, *row) or (0, 0, 0)
+        if not number:
+            return None
+        self.changed = True
+        self._owners[session] = wanted
+        return number, conversation, generation
+
     def own(self, session: str, *, here: bool = True) -> str:
         if self._roll is None:
             return self.me
+        if session in self._owners:
+            return self._owners[session]
         wanted = self.me if here else self._roll.place_of(session)
         owner = self._owner(session)
         if not owner:
@@ -122,7 +138,7 @@ class SharedTables(Tables):
     def stir(self, session: str, chat: Chat | None = None) -> None:
         if self._roll is None:
             return
-        owner = self._owners.get(session) or self.own(session)
+        owner = self.own(session)
         if owner != self.me:
             note = Note(WORK, session) if chat is None else Note(ROWS, session, asdict(chat))
             self.notes.append((owner, note))
