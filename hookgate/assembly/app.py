@@ -30,6 +30,7 @@ from hookgate.assembly.tools.skills import Joined, Skills, load_skills, switched
 from hookgate.channels.http.keys import Keys
 from hookgate.config import ConfigError
 from hookgate.hooks.children.mounts import Mounts, open_mounts
+from hookgate.hooks.children.singleton import Singletons
 from hookgate.hooks.gate import Gate
 from hookgate.hooks.rules import Mount
 from hookgate.loop.agent import Agent
@@ -122,7 +123,7 @@ async def open_runtime(settings: Settings, ports: Ports) -> AsyncGenerator[Runti
         opened = await open_channels(stack, config, desk) if settings.serving else OpenChannels()
         mounted = (*(it.mount for it in (skills, context) if it is not None), *opened.mounts, *telemetry.mounts)
         inside = (*own_guards(config, tools), *(extensions.inside if extensions else ()), *mounted, *ports.inside)
-        mounts = Mounts(gate, restarts(config.hooks.defaults), inside)
+        mounts = Mounts(gate, restarts(config.hooks.defaults), inside, Singletons(journal.cluster))
         hooks = plans(config, settings.base, tools.rechecks.hook)
         await stack.enter_async_context(open_mounts(mounts, extensions.beside(hooks) if extensions else hooks))
         channels = {**opened.channels, **{channel.name: channel for channel in ports.channels}}

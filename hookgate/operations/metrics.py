@@ -53,7 +53,7 @@ def _of_parts(it: Status) -> Iterator[Family]:
     yield _gauge("hookgate_dead_letters", "What was given up and nobody has dealt with.", [((), it.dead)])
     states = [((row.name, state), row.state == state) for row in it.channels for state in RECEPTIONS]
     yield _gauge("hookgate_channel_state", "1 for the state that a channel is in.", states, "channel", "state")
-    up = [((row.name,), row.state == "up") for row in it.hooks if row.command]
+    up = [((row.name,), row.state in ("up", "elsewhere")) for row in it.hooks if row.command]
     yield _gauge("hookgate_hook_up", "Whether a hook's process answers.", up, "hook")
     restarts = [((row.name,), row.restarts or 0) for row in it.hooks if row.command]
     yield _counter("hookgate_hook_restarts", "Starts of a hook's process after its first.", restarts, "hook")

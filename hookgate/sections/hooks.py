@@ -46,6 +46,7 @@ class HookSection(Section):
     may_modify: Several[str] | None = None
     may_respond_unapproved: bool = False
     required: bool = False
+    singleton: bool = False
 
     @field_validator("intercept", mode="before")
     @classmethod
@@ -76,6 +77,11 @@ class HookSection(Section):
         if not self.intercept and not self.observe:
             tools = 'one that brings tools is asked for them with intercept = ["before_tool"]'
             raise ValueError(f"it neither intercepts nor observes anything: {tools}")
+        if self.singleton and (self.intercept or self.required):
+            what = "intercepts" if self.intercept else "is required"
+            raise ValueError(
+                f"singleton: it {what}, so each gateway needs one of its own: leave it out, or only observe"
+            )
         policies = self.on_failure if isinstance(self.on_failure, dict) else {}
         if policies.get(Stage.APPROVE_TOOL, "deny") != "deny":
             raise ValueError("on_failure.approve_tool is always deny")

@@ -54,4 +54,4 @@ class Looking:
 
 
 def _said(state: str, reason: str) -> str:
-    return OK if state == "up" else f"{state}: {reason}" if reason else state
+    return OK if state in ("up", "elsewhere") else f"{state}: {reason}" if reason else state

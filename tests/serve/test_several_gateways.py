@@ -12,6 +12,7 @@ from hookgate import config as configuration
 from hookgate.approvals.rules import Rule
 from hookgate.assembly.settings import Settings
 from hookgate.cli.status.lines import report
+from hookgate.config import ConfigError
 from hookgate.control.gateway import gateway_methods
 from hookgate.operations.gateways import GatewayStatus, read_gateway
 from hookgate.operations.metrics import metrics
@@ -21,10 +22,12 @@ from hookgate.protocol.chat import Chat, Inbound
 from hookgate.protocol.codec import encode
 from hookgate.protocol.dataclasses import replace
 from hookgate.protocol.journal.cluster import Member
+from hookgate.serve.run import Served
 from hookgate.store.postgres import cluster
 from hookgate.telemetry.exposition import exposition
 from tests.cli.program import PLUGINS, hook
 from tests.postgres import Server
+from tests.serve.gateway import configured
 from tests.serve.several import open_several, sharing
 
 WEB = '[channels.web]\nkind = "web"\n[tools]\nsandbox = "off"\n'
@@ -166,6 +169,73 @@ async def test_a_gateway_that_dies_while_it_is_asked_is_passed_over(
         far, *others = done.gateways
         assert (far.name, far.outcome) == ("far", "gone")
         assert [it.outcome for it in others] == ["reloaded"] * 2
+
+
+# --- a hook that only one of them runs ----------------------------------------------------------------------
+
+WATCHER = """
+import os
+from hookgate_plugin import Plugin
+
+plugin = Plugin("watcher")
+
+@plugin.event
+def see(event):
+    with open("{log}", "a") as log:
+        log.write(f"{{os.getpid()}} {{event.kind}}\\n")
+
+plugin.run()
+"""
+
+
+async def test_one_gateway_runs_a_singleton_which_hears_of_all_and_moves_when_that_one_goes(
+    server: Server, tmp_path: Path
+) -> None:
+    address, log = server.database(), tmp_path / "log"
+    (tmp_path / "watcher.py").write_text(WATCHER.format(log=log))
+    (tmp_path / "hookgate_plugin.py").write_text((PLUGINS / "hookgate_plugin.py").read_text())
+    command = f'command = ["{sys.executable}", "{tmp_path}/watcher.py"]'
+    hook_ = f'[hooks.processes.watcher]\n{command}\nobserve = ["turn_*"]\nsingleton = true\n'
+    one, two = (sharing(tmp_path / it, address, WEB + hook_) for it in ("one", "two"))
+    async with open_several(one, two) as (first, second):
+        [here], [there] = (it.runtime.mounts.hooks for it in (first, second))
+        while (here.state, there.state) != ("up", "elsewhere"):
+            await trio.sleep(0.05)
+        name = first.runtime.journal.cluster.members[0].name
+        assert there.reason == f"it runs at {name}"
+        for served, text, many in ((second, "hello", 2), (first, "and here", 4)):
+            await say(served, text)
+            await until_lines(log, many)
+        assert log.read_text().splitlines() == [f"{here.pid} turn_start", f"{here.pid} turn_end"] * 2
+        await first.runtime.gateway.drain()
+        while there.state != "up":
+            await trio.sleep(0.05)
+        assert (here.pid, there.restarts, there.events_dropped) == (None, 0, 0)
+        await say(second, "moved")
+        await until_lines(log, 6)
+        assert log.read_text().splitlines()[4:] == [f"{there.pid} turn_start", f"{there.pid} turn_end"]
+
+
+async def say(served: Served, text: str) -> None:
+    chat = replace(CHAT, thread=text)
+    await served.runtime.gateway.receive(Inbound(chat, text))
+    await served.runtime.gateway.idle(chat.session_key)
+
+
+async def until_lines(log: Path, many: int) -> None:
+    while len(lines_of(log)) < many:
+        await trio.sleep(0.02)
+
+
+def lines_of(log: Path) -> list[str]:
+    return log.read_text().splitlines() if log.exists() else []
+
+
+@pytest.mark.parametrize("more", ['intercept = ["before_tool"]', 'observe = ["*"]\nrequired = true'])
+def test_what_every_gateway_needs_is_no_singleton(tmp_path: Path, more: str) -> None:
+    hook_ = f'[hooks.processes.h]\ncommand = ["true"]\nsingleton = true\n{more}\n'
+    with pytest.raises(ConfigError, match="each gateway needs one of its own"):
+        configured(tmp_path, WEB + hook_)
 
 
 # --- other rules --------------------------------------------------------------------------------------------

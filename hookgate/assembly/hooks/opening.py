@@ -38,7 +38,14 @@ def plans(config: Config, base: Path, rechecked: Rechecked | None = None) -> tup
     files = str(media_folder(config))
     asked = ((spec if rechecked is None else rechecked(spec), section) for spec, section in made)
     return tuple(
-        Plan(replace(spec, media_dir=files), rules(section, defaults), section.required) for spec, section in asked
+        Plan(
+            replace(spec, media_dir=files),
+            rules(section, defaults),
+            section.required,
+            alone=section.singleton,
+            singleton=section.singleton,
+        )
+        for spec, section in asked
     )
 
 

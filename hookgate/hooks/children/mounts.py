@@ -11,6 +11,7 @@ from contextlib import asynccontextmanager
 import structlog
 import trio
 
+from hookgate.hooks.children.singleton import Singleton, Singletons
 from hookgate.hooks.children.supervise import RequiredHookFailed, Restarts, Startable, SupervisedHook
 from hookgate.hooks.gate import Gate
 from hookgate.hooks.rules import Mount, Rules
@@ -31,7 +32,7 @@ class Plan:
 
     `rank`: the place among hooks of the same priority, before those that have none and go by their name.
     `alone`: two of it must not run at a time, so a reload stops the old one first, and a new one that does not come
-    up fails no reload.
+    up fails no reload. `singleton`: nor on two gateways that share a journal.
     """
 
     spec: Startable
@@ -39,6 +40,7 @@ class Plan:
     required: bool = False
     rank: int | None = None
     alone: bool = False
+    singleton: bool = False
 
     @property
     def name(self) -> str:
@@ -98,8 +100,11 @@ class _Wish:
 class Mounts:
     """`inside` are hooks of this process: guards and event sinks; a reload leaves them."""
 
-    def __init__(self, gate: Gate, restarts: Restarts, inside: Sequence[Mount] = ()) -> None:
+    def __init__(
+        self, gate: Gate, restarts: Restarts, inside: Sequence[Mount] = (), singletons: Singletons | None = None
+    ) -> None:
         self._gate = gate
+        self._singletons = singletons
         self._restarts = restarts
         self._inside = tuple(inside)
         self._running: dict[str, _Running] = {}
@@ -194,7 +199,9 @@ class Mounts:
         return fresh
 
     def _launch(self, nursery: trio.Nursery, plan: Plan) -> _Running:
-        hook = SupervisedHook(plan.spec, self._told, self._gate.redacted)
+        single = self._singletons if plan.singleton else None
+        spec = plan.spec if single is None else Singleton(plan.spec, single)
+        hook = SupervisedHook(spec, self._told, self._gate.redacted)
         running = _Running(plan, hook, trio.CancelScope(), trio.Event())
         nursery.start_soon(self._run_one, running)
         return running

@@ -16,6 +16,7 @@ from typing import Any, Literal, Protocol
 import structlog
 import trio
 
+from hookgate.hooks.children.singleton import MOVED, Elsewhere
 from hookgate.processes.backoff import backoff_s
 from hookgate.processes.child import HelloFailed, Late, NotAgain
 from hookgate.processes.deadlines import Deadlines
@@ -32,14 +33,14 @@ from hookgate.protocol.interfaces import Hook
 
 log = structlog.get_logger("hookgate.hooks")
 
-State = Literal["starting", "up", "restarting", "quarantined", "stopped"]
+State = Literal["starting", "up", "elsewhere", "restarting", "quarantined", "stopped"]
 
 
 class Live(Hook, Protocol):
     """A hook whose process runs."""
 
     @property
-    def pid(self) -> int: ...
+    def pid(self) -> int | None: ...
 
     @property
     def events_dropped(self) -> int: ...
@@ -170,7 +171,10 @@ class SupervisedHook:
         ends: deque[float] = deque(maxlen=restarts.crash_limit)
         try:
             while True:
-                crashes = 1 if await self._run_once(deadlines) else restarts.crash_limit
+                again = await self._run_once(deadlines)
+                if again is None:
+                    continue
+                crashes = 1 if again else restarts.crash_limit
                 ends.extend([monotonic()] * crashes)
                 await self._pause(ends, restarts)
                 self.restarts += 1
@@ -178,15 +182,20 @@ class SupervisedHook:
             self._live = None
             self._become("stopped", "")
 
-    async def _run_once(self, deadlines: Deadlines) -> bool:
-        """Whether the next start may be soon."""
+    async def _run_once(self, deadlines: Deadlines) -> bool | None:
+        """Whether the next start may be soon; None: it did not end, but changed places with another gateway's."""
         spec = self.spec
         self.program = await trio.to_thread.run_sync(program_digest, spec.command, spec.directory)
         try:
             async with spec.open(deadlines, self._late) as live:
                 self._live, self.been_up = live, True
-                self._become("up", "")
+                if isinstance(live, Elsewhere):
+                    self._become("elsewhere", live.place)
+                else:
+                    self._become("up", "")
                 await live.ended.wait()
+                if live.end_reason == MOVED:
+                    return None
                 self._ended(live.end_reason, live.last_words)
                 self._rest()
         except HelloFailed as error:
