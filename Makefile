@@ -19,7 +19,7 @@ endif
 # Whoever starts make may want no bytecode: a suite of a thousand programs does.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: demo telling test crash chaos lint bench fuzz mutate pictures format plugins tools mcp-servers clean $(VENV)/.go
+.PHONY: demo telling test crash chaos cluster lint bench fuzz mutate pictures format plugins tools mcp-servers clean $(VENV)/.go
 
 demo: $(if $(wildcard $(VENV)/.run),,telling) $(VENV)/.run plugins
 	@$(BIN)/hookgate demo
@@ -40,6 +40,10 @@ crash: $(VENV)/.dev
 # Each chat platform's fake behind a network that cuts, delays and refuses, with a gateway that is killed: five minutes.
 chaos: $(VENV)/.dev
 	$(BIN)/python -m tests.chaos
+
+# Three gateways on one PostgreSQL, killed, stopped and cut off while five hundred people talk: some ten minutes.
+cluster: $(VENV)/.dev
+	$(BIN)/python -m tests.cluster
 
 lint: $(VENV)/.dev
 	$(BIN)/ruff format --check hookgate tests plugins benchmarks fuzz examples

@@ -60,6 +60,11 @@ class Server:
             timeout=DEADLINE_S,
         ).stdout
 
+    def dump(self, address: str) -> str:
+        """All that is in this database, for whoever wants to know what went wrong there."""
+        command = [str(self.programs / "pg_dump"), "--inserts", address]
+        return subprocess.run(command, check=True, capture_output=True, text=True, timeout=DEADLINE_S).stdout
+
     def start(self) -> None:
         """Until it answers."""
         self._control("start", "-l", str(self.folder / "log"), "-o", f"-p {self.port}")
@@ -104,7 +109,7 @@ def standby(primary: Server, configuration: str = "") -> Generator[Server]:
         copy = [str(primary.programs / "pg_basebackup"), "--no-sync", "-h", "127.0.0.1", "-p", str(primary.port)]
         _run([*copy, "-U", "tests", "-c", "fast", "-D", str(data)])
         (data / "standby.signal").touch()
-        (data / "postgresql.auto.conf").unlink()
+        (data / "postgresql.auto.conf").unlink(missing_ok=True)
         settings = f"{CONFIGURATION}port = {port}\n{STANDBY.format(port=primary.port)}{configuration}"
         (data / "postgresql.conf").write_text(settings)
         follower = Server(folder, port, primary.programs)

@@ -71,7 +71,7 @@ class Gateway:
         self._shared = shared
         shared.doors.changed.append(self._shut_out)
         self._left = Left(self._accepting, Entry(channels, shared.doors.shuts_out, self._enter, self._resume))
-        self.taking_up = TakingUp(shared.journal.intake, self._left.take_up)
+        self.taking_up = TakingUp(shared.journal.intake, self._left)
         # What waits here is bounded by the queues of the sessions, and by the commands that people type.
         self._work, self._inbox = trio.open_memory_channel[Callable[[], Awaitable[None]]](inf)
         beside = self._work.send_nowait
@@ -158,6 +158,10 @@ class Gateway:
             return accepted
         session = self.session(chat)
         if session.jobs.holds(accepted):
+            return accepted
+        if accepted.behind:
+            # With those before it, in their order: they may not be here yet.
+            self._work.send_nowait(partial(self.taking_up.look_now, chat.session_key))
             return accepted
         busy = self._shared.policy(chat.channel).busy if session.jobs.busy else "queue"
         if (busy == "steer" or session.belongs(prompt)) and session.steer(prompt):

@@ -58,6 +58,8 @@ class Turn:
     progress: Progress = field(default_factory=Progress)
     steering: deque[Prompt] = field(default_factory=deque[Prompt])
     """Messages that are to join it; what is left of a reply's calls is skipped for them."""
+    taken: set[str] = field(default_factory=set[str])
+    """The ids of those, and of those that have joined."""
     within: Within | None = None
     """The call that has begun it: nobody reads along, and its answer is that call's result."""
 
@@ -80,7 +82,9 @@ class Turn:
             return False
         if (accepted.conversation, said.chat) != (self.transcript.conversation, self.inbound.chat):
             return False
-        self.steering.append(prompt)
+        if accepted.id not in self.taken:
+            self.taken.add(accepted.id)
+            self.steering.append(prompt)
         return True
 
     def answers_about(self, message: str = "") -> Answers | None:

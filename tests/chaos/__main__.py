@@ -13,29 +13,26 @@ import random
 import subprocess
 import sys
 import tempfile
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 from time import monotonic
 
 import structlog
 import trio
 
-from tests.chaos.books import WORDS, Books, Said
+from tests.chaos.books import Books
+from tests.chaos.people import LIFE_S, PRESS_S, RULE, STAGES, TALK_S, People, model_says
 from tests.chaos.platform import Platform
 from tests.chaos.platforms import PLATFORMS
 from tests.cli.program import environment, none_left
 from tests.crash.killing import address_of, kill
-from tests.crash.world import answered, call_of, furnish
-from tests.model_server import Answer, Received, open_model_server, says
+from tests.crash.world import furnish
+from tests.model_server import open_model_server
 
-KINDS = ("say", "say", "tell", "append", "careful", "careful", "never", "spam")
 LEVEL = 0.35
-MOOD_S, LIFE_S, TALK_S, PRESS_S = 3.0, 8.0, 0.5, 0.2
+MOOD_S = 3.0
 PATIENCE_S = 300.0
 """Until everything has been answered once it is quiet: who was refused again and again waits for a minute or more."""
-STAGES = ("on_message", "before_tool")
-"""None at before_send, so that answers are read while they are written."""
-RULE = '[[approvals]]\nname = "own"\ntools = ["bash"]\nttl_s = 3600\n'
 
 
 @dataclass
@@ -50,12 +47,13 @@ class Storm:
     async def blow(self, seconds: float) -> Books:
         """All of it; what is wrong is asked of the books."""
         self.books = Books(self.platform)
+        self.people = People(self.platform, self.books, self.chance)
         async with open_model_server(otherwise=model_says) as model:
             chats = self.platform.sections + RULE
             self.config = furnish(self.folder, model.base_url, chats, *STAGES)
             with trio.move_on_after(seconds):
                 async with trio.open_nursery() as nursery:
-                    for task in (self._talk, self._press, self._change_moods, self._disturb):
+                    for task in (self.people.talk, self.people.press, self._change_moods, self._disturb):
                         nursery.start_soon(task)
                     while True:
                         await self._live(self.chance.random() * LIFE_S)
@@ -92,12 +90,13 @@ class Storm:
             await none_left(self.config)
 
     async def _come_to_rest(self) -> None:
+        journal = self.folder / "disk" / "journal.db"
         process = await self._start()
         try:
             with trio.move_on_after(self.patience_s):
                 async with trio.open_nursery() as nursery:
-                    nursery.start_soon(self._press)
-                    while not await trio.to_thread.run_sync(self.books.settled, self.folder):
+                    nursery.start_soon(self.people.press)
+                    while not await trio.to_thread.run_sync(self.books.settled, journal):
                         await trio.sleep(PRESS_S)
                     nursery.cancel_scope.cancel()
             with trio.fail_after(self.patience_s):
@@ -106,29 +105,7 @@ class Storm:
         finally:
             await self._end(process)
 
-    # --- people and weather ---
-
-    async def _talk(self) -> None:
-        number = 0
-        while True:
-            number += 1
-            chat, kind = self.chance.choice(self.platform.chats), self.chance.choice(KINDS)
-            said = Said(kind, str(number), chat)
-            self.books.said[said.key] = said
-            self.platform.say(chat, said.text)
-            await trio.sleep(self.chance.random() * 2 * TALK_S)
-
-    async def _press(self) -> None:
-        """Whoever sees live buttons presses; and again, if they are live much later."""
-        pressed = dict[str, float]()
-        while True:
-            self.books.look()
-            for card in self.platform.cards():
-                if monotonic() - pressed.get(card.id, 0.0) > LIFE_S:
-                    pressed[card.id] = monotonic()
-                    said = next(it for it in self.books.said.values() if it.call == call_of(card.text))
-                    self.platform.press(card, allow=said.allowed)
-            await trio.sleep(PRESS_S)
+    # --- the weather ---
 
     async def _change_moods(self) -> None:
         while True:
@@ -141,17 +118,12 @@ class Storm:
             await self.platform.disturb()
 
 
-def model_says(received: Received) -> Answer:
-    kind, key = next(it["content"] for it in reversed(received.body["messages"]) if it["role"] == "user").split()
-    return replace(says("done ", key, *WORDS), pause_s=0.1) if kind == "tell" else answered(received)
-
-
 async def _run(name: str, seconds: float, chance: random.Random) -> list[str]:
     folder = Path(tempfile.mkdtemp(prefix=f"hookgate-chaos-{name}-"))
     began = monotonic()
     async with PLATFORMS[name](chance) as platform:
         books = await Storm(platform, folder, chance).blow(seconds)
-        problems = books.problems(folder)
+        problems = books.problems(folder / "disk" / "journal.db", folder)
         troubles = ", ".join(f"{number} {what}" for what, number in sorted(platform.unrest.seen.items()))
     totals = ", ".join(f"{number} {what}" for what, number in books.totals.items())
     _say(f"{name}: {totals}; requests: {troubles}; {monotonic() - began:.0f} s")

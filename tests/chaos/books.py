@@ -11,8 +11,9 @@ from pathlib import Path
 from time import monotonic
 
 from hookgate.protocol.catalog import StoreFailed
-from hookgate.store.journal.operators.looking import check, open_look
-from tests.chaos.platform import Platform, Read
+from hookgate.store.journal.operators.looking import check
+from hookgate.store.places import JournalPlace, open_look_at
+from tests.chaos.platform import Chats, Read
 from tests.crash.people import UNFINISHED, WAITING
 from tests.crash.world import Effects, effects
 
@@ -57,7 +58,7 @@ class Said:
 class Books:
     """`deaths`: when the gateway was killed. `stood`: when each message was first seen in its chat."""
 
-    platform: Platform
+    platform: Chats
     said: dict[str, Said] = field(default_factory=dict[str, Said])
     deaths: list[float] = field(default_factory=list[float])
     stood: dict[str, float] = field(default_factory=dict[str, float])
@@ -67,15 +68,16 @@ class Books:
             for it in self.platform.read(chat):
                 self.stood.setdefault(it.id, monotonic())
 
-    def settled(self, folder: Path) -> bool:
+    def settled(self, journal: JournalPlace) -> bool:
         """Whether everything that was said has come in, to its end, and to its chat."""
-        with suppress(StoreFailed), open_look(folder / "disk" / "journal.db") as tables:
+        with suppress(StoreFailed), open_look_at(journal) as tables:
             accepted = tables.one("SELECT count(*) FROM messages WHERE kind = 'message'")
             return accepted == (len(self.said),) and tables.one(WAITING + UNFINISHED, 0) == (0,)
         return False
 
-    def problems(self, folder: Path) -> list[str]:
-        with open_look(folder / "disk" / "journal.db") as tables:
+    def problems(self, journal: JournalPlace, *folders: Path) -> list[str]:
+        """`folders`: of gateways."""
+        with open_look_at(journal) as tables:
             damaged = check(tables).mistakes
         # What came since the last look stands there too.
         self.look()
@@ -83,7 +85,7 @@ class Books:
             *self.platform.wrong,
             *damaged,
             *(problem for chat in self.platform.chats for problem in self._of_chat(chat)),
-            *self._of_effects(effects(folder)),
+            *self._of_effects(effects(*folders)),
         ]
 
     def _of_chat(self, chat: str) -> Iterator[str]:

@@ -25,28 +25,32 @@ class Read:
     heard: bool
 
 
-class Platform(Protocol):
-    """`sections`: of the configuration; `variables`: of the environment, secrets. `repeats`: whether what was sent
-    and not confirmed may stand there twice, since the platform knows no key by which it could tell."""
+class Chats(Protocol):
+    """`repeats`: whether what was sent and not confirmed may stand there twice, since the platform knows no key by
+    which it could tell. `wrong`: what was wrong with the gateway's requests."""
 
-    unrest: Unrest
     repeats: bool
 
     @property
-    def sections(self) -> str: ...
-    @property
-    def variables(self) -> dict[str, str]: ...
-    @property
     def chats(self) -> tuple[str, ...]: ...
     @property
-    def wrong(self) -> list[str]:
-        """What was wrong with the gateway's requests."""
-        ...
+    def wrong(self) -> list[str]: ...
 
     def say(self, chat: str, text: str) -> None: ...
     def read(self, chat: str) -> list[Read]: ...
     def cards(self) -> list[Card]: ...
     def press(self, card: Card, *, allow: bool) -> None: ...
+
+
+class Platform(Chats, Protocol):
+    """`sections`: of the configuration; `variables`: of the environment, secrets."""
+
+    unrest: Unrest
+
+    @property
+    def sections(self) -> str: ...
+    @property
+    def variables(self) -> dict[str, str]: ...
     @property
     def acknowledged_ms(self) -> list[float]:
         """How long each update took, in turn, from its coming to the platform's hearing that it is stored."""

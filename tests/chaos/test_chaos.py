@@ -22,5 +22,5 @@ async def test_a_storm_is_survived(tmp_path: Path, name: str) -> None:
     chance = random.Random()
     async with PLATFORMS[name](chance) as platform:
         books = await Storm(platform, tmp_path / "scene", chance, patience_s=100).blow(6)
-        assert books.problems(tmp_path / "scene") == []
+        assert books.problems(tmp_path / "scene" / "disk" / "journal.db", tmp_path / "scene") == []
         assert books.said

@@ -26,12 +26,13 @@ TWICE, LATER, AGAIN = 0.2, 0.4, 0.2
 """How often a message is sent twice at once, a button is left for the next life, an old message is sent again."""
 UNFINISHED = """
     SELECT (SELECT count(*) FROM outbox WHERE state IS NULL) + (
-        SELECT count(*) FROM messages WHERE inbound IS NOT NULL AND outcome IS NULL AND conversation NOT IN waiting
+        SELECT count(*) FROM messages WHERE inbound IS NOT NULL AND outcome IS NULL
+        AND conversation NOT IN (SELECT conversation FROM waiting)
     )
 """
 WAITING = """
     WITH waiting AS (
-        SELECT m.conversation FROM requests r JOIN messages m ON m.number = r.message WHERE r.state = 'open' AND ?
+        SELECT m.conversation FROM requests r JOIN messages m ON m.number = r.message WHERE r.state = 'open' AND ? = 1
     )
 """
 """Of a call in a task it is the message that has led to that."""

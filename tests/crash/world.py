@@ -9,6 +9,7 @@ import json
 import re
 import sys
 from collections import Counter
+from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -43,7 +44,7 @@ base_url = "{model}"
 [http]
 listen = "127.0.0.1:0"
 [store]
-journal = "{folder}/disk/journal.db"
+{store}
 [log]
 level = "warning"
 [control]
@@ -110,7 +111,7 @@ def said(stage, params):
 """A hook process: it keeps spam out, lets no tool do what is never to be done, and marks what it has seen go out."""
 WORKER = (
     """\
-import itertools, json, os, sys
+import itertools, json, os, sys, time
 os.chdir(sys.argv[1])
 number = itertools.count()
 parameters = {"type": "object", "properties": {"path": {"type": "string"}}, "required": ["path"]}
@@ -122,20 +123,22 @@ def said(stage, params):
         return {}
     name = params["arguments"]["path"] + str(os.getpid()) + "-" + str(next(number))
     file = os.open(name, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
+    os.write(file, b"%d\\n" % time.time_ns())
     os.fsync(file)
+    os.write(file, b"%d\\n" % time.time_ns())
     os.close(file)
     return {"action": "respond", "result": {"for_llm": "left"}}
 """
     + LOOP
 )
-"""A tool process: each call leaves a file of its own."""
-COMMAND = 'file=$(mktemp effects/{name}.XXXXXXXXXX) && sync "$file"'
+"""A tool process: each call leaves a file of its own, with when it began and when it ended."""
+COMMAND = 'file=$(mktemp effects/{name}.XXXXXXXXXX) && date +%s%N > "$file" && sync "$file" && date +%s%N >> "$file"'
 """The same, by a command of the shell."""
 
 
-def furnish(folder: Path, model: str, chats: str = "", *stages: str) -> Path:
+def furnish(folder: Path, model: str, chats: str = "", *stages: str, store: str = "") -> Path:
     """All of it in this folder; the configuration's file. `chats`: channels and whom to ask, else those of the page.
-    `stages`: where the guard stands, else everywhere."""
+    `stages`: where the guard stands, else everywhere. `store`: where the journal is, else in a file there."""
     for name in ("disk", "work/effects", "work/passed"):
         (folder / name).mkdir(parents=True)
     (folder / "guard.py").write_text(GUARD)
@@ -144,6 +147,7 @@ def furnish(folder: Path, model: str, chats: str = "", *stages: str) -> Path:
     named = json.dumps(stages or ("on_message", "before_tool", "before_send"))
     file = folder / "hookgate.toml"
     given = {"folder": folder, "model": model, "python": sys.executable, "chats": chats or page, "stages": named}
+    given["store"] = store or f'journal = "{folder}/disk/journal.db"'
     file.write_text(CONFIG.format(**given))
     return file
 
@@ -164,16 +168,32 @@ def answered(received: Received) -> Answer:
 
 @dataclass(frozen=True)
 class Effects:
-    """`ran`: how often each call has; `passed`: which of them the hook let pass."""
+    """`ran`: how often each call has; `passed`: which of them the hook let pass. `spans`: each call that ended, with
+    when it began and when it ended, in seconds."""
 
     ran: Counter[str]
     passed: frozenset[str]
+    spans: tuple[tuple[str, float, float], ...]
 
 
-def effects(folder: Path) -> Effects:
-    left = folder / "work"
-    ran = Counter(it.name.partition(".")[0] for it in (left / "effects").iterdir())
-    return Effects(ran, frozenset(it.name for it in (left / "passed").iterdir()))
+def effects(*folders: Path) -> Effects:
+    left = [it for folder in folders for it in (folder / "work" / "effects").iterdir()]
+    passed = frozenset(it.name for folder in folders for it in (folder / "work" / "passed").iterdir())
+    return Effects(Counter(map(_call, left)), passed, tuple(_spans(left)))
+
+
+def _spans(left: list[Path]) -> Iterator[tuple[str, float, float]]:
+    for file in left:
+        match file.read_text().split():
+            case [begin, end]:
+                yield _call(file), int(begin) / 1e9, int(end) / 1e9
+            case _:
+                # It was cut off.
+                pass
+
+
+def _call(file: Path) -> str:
+    return file.name.partition(".")[0]
 
 
 def call_of(command: str) -> str:

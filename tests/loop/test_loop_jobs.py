@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import trio
 
-from hookgate.loop.sessions.jobs import MAX_QUEUED, Compaction, End, Job, Jobs
-from hookgate.protocol.chat import Chat
+from hookgate.loop.sessions.jobs import MAX_QUEUED, Compaction, End, Job, Jobs, Prompt
+from hookgate.protocol.chat import Chat, Inbound
+from hookgate.protocol.journal.values import Accepted, Conversation
 
 WORK = Compaction(Chat("test", "1"))
 
@@ -45,6 +46,24 @@ async def test_jobs_are_taken_in_order_and_each_wakes_whoever_waits_for_it() -> 
     with trio.fail_after(5):
         await jobs.idle()
     assert heard == ["a began", "a done", "b failed why"]
+
+
+def test_messages_are_done_in_the_order_in_which_they_were_taken_in_whoever_finds_them_later() -> None:
+    def job(number: int) -> Job:
+        return Job(Prompt(Inbound(WORK.chat, ""), Accepted(f"M{number}", Conversation("test:1", "main"))))
+
+    jobs, given = Jobs(), {number: job(number) for number in (7, 3, 9, 5, 11, 10)}
+    assert jobs.offer(given[7])
+    assert jobs.offer(given[3])
+    assert jobs.offer(given[9], resumed=True)
+    assert jobs.offer(given[5], resumed=True)
+    compaction = Job(WORK)
+    assert jobs.offer(compaction)
+    assert jobs.offer(given[11])
+    # What was left comes before whatever else was asked for since.
+    assert jobs.offer(given[10], resumed=True)
+    wanted = [given[3], given[5], given[7], given[9], given[10], compaction, given[11]]
+    assert [jobs.take() for _ in wanted] == wanted
 
 
 def test_a_cancelled_job_that_waits_never_begins_and_a_running_one_is_cut_off() -> None:

@@ -78,6 +78,20 @@ async def test_a_conversation_is_at_one_gateway_which_hears_of_what_others_take_
         assert claim.inbound.text == "first"
 
 
+async def test_what_waits_before_a_message_is_told_and_found_where_that_is_taken_in(database: Database) -> None:
+    async with several(database) as (one, two):
+        first = await said(one, "1", "first")
+        assert not first.behind
+        assert await one.work.claim(one.work.me, 60, message=first.id) is not None
+        # Nobody has told of it yet.
+        second = await said(two, "1", "second")
+        third = await said(one, "1", "third")
+        assert (second.elsewhere, third.elsewhere, third.behind) == (True, False, True)
+        found = [it.inbound.text for it in await one.intake.unfinished(session="test:1")]
+        assert found == ["first", "second", "third"]
+        assert await two.intake.unfinished(session="test:1") == ()
+
+
 async def test_what_comes_from_a_platform_is_spread_and_what_waits_here_stays(database: Database) -> None:
     async with several(database, 3) as journals:
         for number in range(40):

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Callable
+from math import inf
 from time import time
 from typing import Literal, Protocol
 
@@ -17,6 +18,8 @@ from hookgate.protocol.dataclasses import dataclass
 from hookgate.protocol.journal.values import Accepted
 
 MAX_QUEUED = 20
+MAX_NUMBER = 1 << 63
+"""Of a message."""
 STOPPED = "stopped in its chat"
 WITHDRAWN = "the client left"
 RENEWED = "a new conversation was begun"
@@ -78,6 +81,12 @@ class Job:
         self.begun_at = 0.0
         self._giver = giver
         self._begun, self._over = trio.Event(), trio.Event()
+
+    @property
+    def number(self) -> float:
+        """In the order of what the journal has taken in; what it has not comes last."""
+        accepted = self.work.accepted if isinstance(self.work, Prompt) else None
+        return inf if accepted is None else int(accepted.id.removeprefix("M"))
 
     async def wait(self) -> End:
         """Until it has ended, however it does."""
@@ -147,11 +156,15 @@ class Jobs:
 
     def offer(self, job: Job, *, resumed: bool = False) -> bool:
         """Whether it will be done; False where as many wait already as may. `resumed`: it had been offered in an
-        earlier run, and is done however many wait, and before them."""
+        earlier run, and is done however many wait, and before what else was asked for. Messages are done in the
+        order in which they were taken in, wherever that was."""
         job.resumed = resumed
         if not resumed and len(self._queue) >= self._limit:
             return False
-        self._queue.insert(sum(it.resumed for it in self._queue) if resumed else len(self._queue), job)
+        at, last = len(self._queue), inf if resumed else MAX_NUMBER
+        while at and job.number < self._queue[at - 1].number <= last:
+            at -= 1
+        self._queue.insert(at, job)
         self._idle = trio.Event() if self._idle.is_set() else self._idle
         self.wake()
         return True

@@ -10,6 +10,7 @@ from collections.abc import Awaitable, Callable, Generator, Mapping
 from contextlib import contextmanager
 
 import structlog
+import trio
 
 from hookgate.loop.commands.invoking import Invoking
 from hookgate.loop.doors.accepting import Accepting
@@ -48,6 +49,7 @@ class Left:
         """Sessions in which something is being stored: what is found there has not been left."""
         self._arrived: dict[str, None] = {}
         """The last messages that came from other gateways: what tells of them may do so again."""
+        self._came = trio.Event()
 
     @contextmanager
     def comes(self, chat: Chat) -> Generator[None]:
@@ -57,6 +59,13 @@ class Left:
             yield
         finally:
             self._coming -= Counter((chat.session_key,))
+            self._came.set()
+            self._came = trio.Event()
+
+    async def nothing_comes(self, session: str) -> None:
+        """Returns once what is being stored there is, and with whoever answers it."""
+        while self._coming[session]:
+            await self._came.wait()
 
     async def take_up(self, left: Unfinished, kind: ArrivalKind, arrives: bool) -> bool:
         """What a crash left, or a shutdown, or a fault of the store; or what `arrives` from another gateway. False:

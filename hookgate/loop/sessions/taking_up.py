@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Awaitable, Callable
 from math import inf
+from typing import Protocol
 
 import structlog
 import trio
@@ -21,17 +22,23 @@ log = structlog.get_logger("hookgate.loop")
 KINDS: tuple[ArrivalKind, ...] = ("decision", "command", "message")
 FIRST_S, LONGEST_S = 1.0, 60.0
 
-Take = Callable[[Unfinished, ArrivalKind, bool], Awaitable[bool]]
-"""Given True, it has only just come, to another gateway; it is left by nobody. False: it is to be found again."""
+
+class Taking(Protocol):
+    async def take_up(self, left: Unfinished, kind: ArrivalKind, arrives: bool) -> bool:
+        """`arrives`: it has only just come, to another gateway; it is left by nobody. False: that cannot be told
+        before `nothing_comes`, and it is to be found again."""
+        ...
+
+    async def nothing_comes(self, session: str) -> None: ...
 
 
 class TakingUp:
     """`begun` is set once all that was left has been seen: nothing comes in before, so that nothing is seen as left
     that has only just come."""
 
-    def __init__(self, intake: Intake, take: Take) -> None:
+    def __init__(self, intake: Intake, taking: Taking) -> None:
         self.begun = trio.Event()
-        self._intake, self._take = intake, take
+        self._intake, self._taking = intake, taking
         self._stirred = trio.Event()
 
     async def begin(self) -> None:
@@ -47,7 +54,7 @@ class TakingUp:
         """There may be more than was told: of this session, which has only just come to another gateway; else of what
         those that are gone have left."""
         try:
-            await self._look(session)
+            await self._look(session, arrives=bool(session))
         except StoreFailed as error:
             log.warning("store_fails_still", why=str(error), tries=0)
             self.look_soon()
@@ -75,18 +82,22 @@ class TakingUp:
                 log.warning("store_fails_still", why=str(error), tries=tries)
                 self.look_soon()
 
-    async def _look(self, session: str = "") -> None:
+    async def _look(self, session: str = "", *, arrives: bool = False) -> None:
         """Raises StoreFailed where the store has not taken something; what fails for another reason is for the next
         start."""
         refused: StoreFailed | None = None
+        again = dict[str, None]()
         for kind in KINDS:
             for left in await self._intake.unfinished(kind, session):
                 try:
-                    if not await self._take(left, kind, bool(session)):
-                        self.look_soon()
+                    if not await self._taking.take_up(left, kind, arrives):
+                        again[left.inbound.chat.session_key] = None
                 except StoreFailed as error:
                     refused = error
                 except Exception:
                     log.exception("not_taken_up", message=left.accepted.id, kind=kind)
         if refused is not None:
             raise refused
+        for it in again:
+            await self._taking.nothing_comes(it)
+            await self._look(it, arrives=arrives)

@@ -82,13 +82,15 @@ class Arrival:
 @dataclass(frozen=True, slots=True)
 class Accepted:
     """`known`: it had been accepted before. `meant`: the messages that a stop or a new conversation ends.
-    `elsewhere`: another gateway has the conversation, and has been told."""
+    `elsewhere`: another gateway has the conversation, and has been told. `behind`: others wait there for their
+    answer, which another gateway may have taken in."""
 
     id: str
     conversation: Conversation
     known: bool = False
     meant: tuple[str, ...] = ()
     elsewhere: bool = False
+    behind: bool = False
 
 
 @dataclass(frozen=True, slots=True)

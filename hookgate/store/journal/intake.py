@@ -135,7 +135,7 @@ def _accept(tables: Tables, arrival: Arrival, key: bytes | None, inbound: bytes)
     conversation = Conversation(chat.session_key, arrival.agent, generation)
     if arrival.effect == "none":
         tables.stir(chat.session_key)
-        return Accepted(id_of(number), conversation, elsewhere=elsewhere)
+        return Accepted(id_of(number), conversation, elsewhere=elsewhere, behind=tables.unanswered(at, number))
     meant = _take_effect(tables, arrival, (number, at), conversation)
     conversation = tables.current(chat.session_key, arrival.agent)
     tables.stir(chat.session_key)

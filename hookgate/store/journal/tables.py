@@ -152,6 +152,10 @@ class Tables:
         goes on there. None: the steps are made one by one. `here`: as in `own`."""
         return None
 
+    def unanswered(self, conversation: int, message: int) -> bool:
+        """Whether others wait there before this one, which another gateway may have taken in."""
+        return False
+
     def mine(self, session: str) -> str:
         """What is added to the conditions of a statement, so that it finds what this gateway has alone. `session`:
         the column."""

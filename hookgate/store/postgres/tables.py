@@ -19,13 +19,19 @@ if TYPE_CHECKING:
 
 CHAIN = 0x686F6F6B
 """The lock of what all steps that write wait for each other with."""
-ACCEPT = "SELECT added, place, going_on FROM accept(?, ?, ?, ?, ?, ?, ?, ?)"
 AT_WORK = """
     SELECT 1 FROM messages m JOIN conversations c ON c.number = m.conversation
     WHERE c.session = ? AND m.outcome IS NULL
     UNION ALL SELECT 1 FROM outbox WHERE state IS NULL AND chat = ? LIMIT 1
 """
 """A conversation that does not rest."""
+UNANSWERED = """
+    EXISTS (
+        SELECT 1 FROM messages m WHERE m.conversation = {0} AND m.number < {1} AND m.outcome IS NULL
+        AND m.kind = 'message' AND m.joined_at = 0
+    )
+"""
+ACCEPT = f"SELECT added, place, going_on, {UNANSWERED.format('place', 'added')} FROM accept(?, ?, ?, ?, ?, ?, ?, ?)"  # noqa: S608 - constants
 
 
 class SharedTables(Tables):
@@ -35,6 +41,7 @@ class SharedTables(Tables):
     def __init__(self, connection: Connection[Any], now: float, place: str, roll: Roll | None = None) -> None:
         self._connection, self._roll = connection, roll
         self._owners: dict[str, str] = {}
+        self._unanswered: bool | None = None
         self.me = ME if roll is None else roll.me
         self.notes: list[tuple[str, Note]] = []
         """What others are to be told once this step is stored, and whom."""
@@ -107,11 +114,12 @@ class SharedTables(Tables):
         session, wanted = place[0], ""
         if self._roll is not None:
             wanted = self.me if here else self._roll.place_of(session)
-        [number, conversation, generation] = self.one(ACCEPT, *place, wanted, *row) or (0, 0, 0)
+        [number, conversation, generation, behind] = self.one(ACCEPT, *place, wanted, *row) or (0, 0, 0, False)
         if not number:
             return None
         self.changed = True
         self._owners[session] = wanted
+        self._unanswered = behind
         return number, conversation, generation
 
     def own(self, session: str, *, here: bool = True) -> str:
@@ -134,6 +142,13 @@ class SharedTables(Tables):
         if self._roll is None:
             return ""
         return f"AND EXISTS (SELECT 1 FROM owners o WHERE o.session = {session} AND o.gateway = '{self.me}')"  # noqa: S608 - ours
+
+    def unanswered(self, conversation: int, message: int) -> bool:
+        if self._roll is None:
+            return False
+        if self._unanswered is None:
+            [self._unanswered] = self.one(f"SELECT {UNANSWERED.format('?', '?')}", conversation, message) or (False,)
+        return self._unanswered
 
     def stir(self, session: str, chat: Chat | None = None) -> None:
         if self._roll is None:

@@ -1,0 +1,80 @@
+"""`make cluster`: three gateways on one PostgreSQL under load, with every fault there is, one after the other and
+together.
+
+Prints what happened, and how long it took others to go on with what a killed one had; exits with 1 where a promise
+did not hold, and says how to repeat it.
+"""
+
+from __future__ import annotations
+
+import argparse
+import logging
+import random
+import sys
+import tempfile
+from collections import Counter
+from collections.abc import AsyncGenerator, Sequence
+from pathlib import Path
+from time import monotonic
+
+import structlog
+import trio
+
+from tests.cluster.storm import FAULTS, Storm
+
+AT_ONCE = 2
+
+
+async def rounds(seconds: float, chance: random.Random) -> AsyncGenerator[Sequence[str]]:
+    """Each fault by itself, and then so many as the time allows, two at once."""
+    began = monotonic()
+    for name in chance.sample(FAULTS, len(FAULTS)):
+        yield (name,)
+    while monotonic() - began < seconds:
+        yield chance.sample(FAULTS, AT_ONCE)
+
+
+async def run(storm: Storm, seconds: float, faults: Sequence[str]) -> list[str]:
+    async def named() -> AsyncGenerator[Sequence[str]]:
+        for name in faults:
+            yield name.split("+")
+
+    return await storm.blow(named() if faults else rounds(seconds, storm.chance))
+
+
+def say(line: str) -> None:
+    sys.stdout.write(f"{line}\n")
+    sys.stdout.flush()
+
+
+def main() -> None:
+    # Connections that are cut say so each time.
+    structlog.configure(wrapper_class=structlog.make_filtering_bound_logger(logging.CRITICAL))
+    parser = argparse.ArgumentParser(prog="python -m tests.cluster")
+    parser.add_argument("faults", nargs="*", help=f"of {', '.join(FAULTS)}; A+B: at once; none: all, at random")
+    parser.add_argument("--seconds", type=float, default=300.0, help="of faults at random")
+    parser.add_argument("--sessions", type=int, default=500)
+    parser.add_argument("--lease", type=float, default=10.0, help="in seconds")
+    parser.add_argument("--talk", type=float, default=0.15, help="seconds between two messages")
+    parser.add_argument("--seed", type=int, default=random.randrange(1 << 30))
+    given = parser.parse_args()
+    folder, began = Path(tempfile.mkdtemp(prefix="hookgate-cluster-")), monotonic()
+    storm = Storm(folder, random.Random(given.seed), given.sessions, given.lease, given.talk)
+    problems = trio.run(run, storm, given.seconds, given.faults)
+    for name, times in sorted(Counter(storm.seen).items()):
+        say(f"{times:6} {name}")
+    for it in storm.taken_over:
+        say(
+            f"{it.gateway} was killed with {it.had} conversations: others had begun with all after {it.seconds:.1f} s"
+        )
+    figures = ", ".join(f"{number} {what}" for what, number in storm.books.totals.items())
+    say(f"{figures}; {storm.webhooks.refusals} refusals; {len(storm.webhooks.doubles())} came again by the same key")
+    for problem in problems:
+        say(f"BROKEN: {problem}")
+    held = f"not everything held, see {folder}" if problems else "every promise held"
+    say(f"{monotonic() - began:.0f} s, seed {given.seed}: {held}")
+    sys.exit(bool(problems))
+
+
+if __name__ == "__main__":
+    main()
