@@ -148,7 +148,7 @@ class SharedTables(Tables):
             return False
         if self._unanswered is None:
             [self._unanswered] = self.one(f"SELECT {UNANSWERED.format('?', '?')}", conversation, message) or (False,)
-        return self._unanswered
+        return bool(self._unanswered)
 
     def stir(self, session: str, chat: Chat | None = None) -> None:
         if self._roll is None:
