@@ -12,11 +12,12 @@ from hookgate.sections.section import Channels, Count, Globs, Section, Several, 
 Seconds = Annotated[float, Field(gt=0, le=86_400, allow_inf_nan=False, strict=False)]
 UNITS_S = {"s": 1.0, "min": 60.0, "h": 3600.0}
 MOST_RATE = 100_000
+MOST_SHARDS = 1000
 KEYS_OF = {
     "web": ("users", "show_trace"),
     "telegram": ("mode", "base_url"),
     "slack": ("mode", "base_url", "app_token_env", "signing_secret_env", "bots"),
-    "discord": ("base_url",),
+    "discord": ("base_url", "shards"),
     "openai": ("on_disconnect", "approval_wait_s", "agents"),
     "webhook": ("secret_env", "url", "url_secret_env", "allow_private", "text_from", "chat_from", "events"),
 }
@@ -62,6 +63,9 @@ class ChannelSection(Section):
     with what it signs with where it brings them. `bots`: other bots are heard too, where they are in `allow` and
     mention this one.
 
+    Of Discord: `shards`, among how many connections the bot's servers are divided, which several gateways share out;
+    `auto`: as the platform recommends.
+
     Of OpenAI's API: `on_disconnect`, what becomes of the turn of a client that leaves; `approval_wait_s`, how long a
     request waits for a person before its client is told where to ask; `agents`: which can be chosen as `model`.
 
@@ -93,6 +97,7 @@ class ChannelSection(Section):
     app_token_env: Variable = ""
     signing_secret_env: Variable = ""
     bots: bool = False
+    shards: Literal["auto"] | Annotated[int, Field(ge=1, le=MOST_SHARDS)] = 1
     on_disconnect: Literal["cancel", "detach"] = "cancel"
     approval_wait_s: Seconds = 120.0
     agents: Globs = ("*",)

@@ -61,7 +61,8 @@ class Storing:
             self.stir()
             raise self.failing.pop(0)
         key = f"{inbound.chat.session_key} {inbound.message_id}"
-        arrival = Arrival(inbound.sound, "agent", key, upstream.account, offset=upstream.offset)
+        offset = {"offset": upstream.offset, "stream": upstream.stream}
+        arrival = Arrival(inbound.sound, "agent", key, upstream.account, **offset)
         accepted = await self.journal.intake.accept(arrival)
         if not accepted.known:
             self.received.append(inbound)

@@ -69,7 +69,8 @@ async def _open_discord(stack: AsyncExitStack, name: str, section: ChannelSectio
 
     token = configuration.secret(section.token_env, f"channels.{name}.token_env") or ""
     url = f"{section.base_url}/api/v10" if section.base_url else API_URL
-    settings = DiscordSettings(name, token, section.token_env, url, section.group == "all")
+    shards = 0 if section.shards == "auto" else section.shards
+    settings = DiscordSettings(name, token, section.token_env, url, section.group == "all", shards)
     return _platform(await stack.enter_async_context(open_discord(settings, _parts(name, desk))), {})
 
 

@@ -6,6 +6,7 @@ from hookgate.channels.discord.api import ApiFailed
 from hookgate.channels.discord.settings import DiscordSettings
 from hookgate.channels.platforms.reception import Connecting
 from hookgate.channels.platforms.sockets import SocketClosed
+from hookgate.protocol.channel import ChannelState
 
 PORTAL = "https://discord.com/developers/applications"
 REVOKED = 4004
@@ -57,6 +58,10 @@ class Connection(Connecting):
         """It lets the bot begin no more sessions for so long."""
         why = f"Discord lets the bot begin no more sessions for {wait_s / 60:.0f} min: it has begun 1,000 in a day"
         return max(wait_s, self.fails(why, for_long=True))
+
+    def is_as(self, shard: ChannelState) -> None:
+        """As this one, which is the worst of all."""
+        self._become(shard.state, shard.why)
 
     def _void(self) -> float:
         whose = f"{self._token} (of {self.bot})" if self.bot else self._token

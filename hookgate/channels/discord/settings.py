@@ -19,3 +19,5 @@ class DiscordSettings:
     token_name: str
     api_url: str = API_URL
     hears_all: bool = False
+    shards: int = 1
+    """Connections that the servers are divided among; 0: as many as the platform recommends."""

@@ -70,10 +70,12 @@ class SessionStarts(_Wire):
 
     remaining: int
     reset_after: float = Field(0, strict=False)
+    max_concurrency: int = Field(1, ge=1)
 
 
 class GatewayBot(_Wire):
     url: str
+    shards: int = Field(1, ge=1)
     session_start_limit: SessionStarts
 
 

@@ -57,6 +57,8 @@ class Lease:
                     await receive()
             finally:
                 self._held = None
+        if not self._shared:
+            self._connection.lets_go()
 
     async def _give(self) -> None:
         with suppress(StoreFailed):

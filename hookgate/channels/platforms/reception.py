@@ -59,6 +59,10 @@ class Connecting:
         self._failures = 0
         self._become("elsewhere", f"held by {holder}")
 
+    def lets_go(self) -> None:
+        """This gateway has it no more; which one has is not known yet."""
+        self._become("elsewhere", "held by nobody yet")
+
     def takes_over(self) -> None:
         """This gateway has the connection from now on."""
         if self.state.state == "elsewhere":

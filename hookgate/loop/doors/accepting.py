@@ -31,9 +31,8 @@ class Accepting:
     def arrival(self, inbound: Inbound, upstream: Upstream) -> Arrival:
         # Platforms number the messages of each chat.
         own = f"{inbound.chat.session_key} {inbound.message_id}" if inbound.message_id else ""
-        return Arrival(
-            inbound, self._agent_of(inbound.chat), upstream.key or own, upstream.account, offset=upstream.offset
-        )
+        agent, key = self._agent_of(inbound.chat), upstream.key or own
+        return Arrival(inbound, agent, key, upstream.account, offset=upstream.offset, stream=upstream.stream)
 
     async def refuse(self, arrival: Arrival, turned: Turned) -> Accepted:
         """What does not come in touches no hook, no model and no conversation: it is in the books with its end."""

@@ -53,11 +53,12 @@ def led_by(agent: str) -> tuple[str, str]:
 class Upstream:
     """Where a message comes from: the account of its platform that has received it, and the channel's place in its
     stream after it; empty: none that is known. `key`: what makes it this very message there, in whichever chat;
-    empty: its number in its chat."""
+    empty: its number in its chat. `stream`: which of the account's, where it has several."""
 
     account: str = ""
     offset: str = ""
     key: str = ""
+    stream: str = ""
 
 
 NOWHERE = Upstream()
@@ -77,6 +78,12 @@ class Arrival:
     kind: ArrivalKind = "message"
     effect: AcceptEffect = "none"
     offset: str = ""
+    stream: str = ""
+
+    @property
+    def place(self) -> str:
+        """Whose the offset is: the account's, or that of one of its streams."""
+        return f"{self.account} {self.stream}" if self.stream else self.account
 
 
 @dataclass(frozen=True, slots=True)

@@ -122,7 +122,7 @@ def _accept(tables: Tables, arrival: Arrival, key: bytes | None, inbound: bytes)
         tables.hold(chat.session_key, alone=arrival.effect != "none")
     elsewhere = tables.own(chat.session_key, here=here) != tables.me
     if arrival.offset:
-        tables.run(KEEP_OFFSET, chat.channel, arrival.account, arrival.offset)
+        tables.run(KEEP_OFFSET, chat.channel, arrival.place, arrival.offset)
     number, at, generation = added or (0, *(tables.one(GOING_ON, *place) or (0, 0)))
     number = tables.add(NEW_MESSAGE, at, *row) if at and not number else number
     if not number:

@@ -18,7 +18,7 @@ class Intake:
         tables, chat = self._tables, arrival.inbound.chat
         digest = known_as(chat.channel, arrival.account, arrival.key) if arrival.key else ""
         if arrival.offset:
-            tables.offsets[chat.channel, arrival.account] = arrival.offset
+            tables.offsets[chat.channel, arrival.place] = arrival.offset
         if digest in tables.keys:
             id_, _ = tables.keys[digest]
             stored = tables.messages.get(id_)

@@ -74,6 +74,7 @@ class FakeSession:
 
     id: str
     intents: int
+    shard: tuple[int, int] = (0, 1)
     sent: list[dict[str, Any]] = field(default_factory=list)
     socket: WebSocketConnection | None = None
 
@@ -103,6 +104,9 @@ class FakeDiscord:
     closes: list[int] = field(default_factory=list)
     url: str = ""
     gateway: str = ""
+    begun: list[tuple[float, tuple[int, int]]] = field(default_factory=list)
+    """When a session was begun, and of which shard."""
+    shards: int = 1
     may_read: bool = True
     deaf: bool = False
     heartbeat_ms: int = 41_250
@@ -245,7 +249,11 @@ class FakeDiscord:
             self.early.append((name, data, room))
         if name == "MESSAGE_CREATE" and not data["author"].get("bot"):
             self.came_at.setdefault(data["channel_id"], []).append(time.monotonic())
+        guild = int(data.get("guild_id") or (room or {}).get("guild_id") or 0)
         for session in self.sessions.values():
+            number, many = session.shard
+            if (guild >> 22) % many != number:
+                continue
             seen = data
             if name == "MESSAGE_CREATE" and room is not None:
                 if not session.intents & (DIRECT_MESSAGES if room["type"] == DM else GUILD_MESSAGES):
@@ -321,8 +329,12 @@ class FakeDiscord:
         if said["intents"] & CONTENT and not self.may_read:
             await socket.aclose(4014, "Disallowed intent(s).")
             return None
-        session = FakeSession(f"session-{next(self.numbers)}", said["intents"], socket=socket)
-        self.sessions = {session.id: session}
+        session = FakeSession(
+            f"session-{next(self.numbers)}", said["intents"], tuple(said.get("shard", (0, 1))), socket=socket
+        )
+        self.begun.append((time.monotonic(), session.shard))
+        others = {it.id: it for it in self.sessions.values() if it.shard[1] > 1 and it.shard != session.shard}
+        self.sessions = others | {session.id: session}
         application = {"id": ME["id"], "flags": self.flags}
         ready = {"v": 10, "user": ME, "guilds": [{"id": GUILD, "unavailable": True}], "application": application}
         self.send(session, "READY", {**ready, "session_id": session.id, "resume_gateway_url": self.gateway})
@@ -451,7 +463,7 @@ class FakeDiscord:
 
     async def _get_gateway(self, _call: Call) -> Any:
         starts = {"total": 1000, "remaining": self.starts_left, "reset_after": 3_600_000, "max_concurrency": 1}
-        return {"url": self.gateway, "shards": 1, "session_start_limit": starts}
+        return {"url": self.gateway, "shards": self.shards, "session_start_limit": starts}
 
     async def _put_commands(self, call: Call) -> Any:
         self.commands = call.body

@@ -45,7 +45,8 @@ Work = Callable[[], Awaitable[None]]
 
 
 class Inbox:
-    """`press` acts on a button. `run` does what `take` was given."""
+    """`press` acts on a button. `stream`: which of the bot's streams it is, where it has several. `run` does what
+    `take` was given."""
 
     def __init__(
         self,
@@ -55,7 +56,9 @@ class Inbox:
         parts: PlatformParts,
         places: Places,
         press: Callable[[Pressed], Awaitable[None]],
+        stream: str = "",
     ) -> None:
+        self._stream = stream
         self.reader, self.places, self.rooms = reader, places, Rooms(api)
         self._api, self._connection, self._parts, self._press = api, connection, parts, press
         self._lanes: dict[str, deque[tuple[str, Work, bool]]] = {}
@@ -217,7 +220,7 @@ class Inbox:
             except (ApiFailed, MediaRefused) as error:
                 notes.append(f"[file: not taken, {error}]")
         inbound = replace(inbound, text="\n".join(filter(None, (inbound.text, *notes))), media=tuple(media))
-        await self._parts.receive(inbound, Upstream(self.reader.me.id, self.places.now.text))
+        await self._parts.receive(inbound, Upstream(self.reader.me.id, self.places.now.text, stream=self._stream))
 
     async def _fetched(self, attachment: Attachment, chat: Chat) -> str:
         """Raises ApiFailed where it cannot be had, MediaRefused where it is not taken, and StoreFailed."""

@@ -8,6 +8,7 @@ from __future__ import annotations
 import json
 import random
 from collections.abc import Awaitable, Callable
+from dataclasses import field
 from time import time
 
 import structlog
@@ -18,6 +19,7 @@ from hookgate.channels.discord.connection import Connection
 from hookgate.channels.discord.incoming.inbox import Inbox
 from hookgate.channels.discord.wire import Hello, Payload, Ready
 from hookgate.channels.platforms.sockets import Socket, SocketClosed
+from hookgate.protocol.dataclasses import dataclass
 
 log = structlog.get_logger("hookgate.discord")
 
@@ -26,6 +28,20 @@ HELLO_S = 20.0
 READY_S = 60.0
 """A session that has not begun by then does not."""
 PROPERTIES = {"os": "linux", "browser": "hookgate", "device": "hookgate"}
+
+
+@dataclass(frozen=True, slots=True)
+class Identity:
+    """What the bot identifies with. `shard`: its number, and how many there are."""
+
+    token: str = field(repr=False)
+    intents: int
+    shard: tuple[int, int] = (0, 1)
+
+    @property
+    def told(self) -> dict[str, object]:
+        shard = {"shard": self.shard} if self.shard[1] > 1 else {}
+        return {"token": self.token, "intents": self.intents, **shard}
 
 
 NOTHING = Payload(op=-1, s=None)
@@ -51,16 +67,16 @@ class Session:
         """Something has come since the last heartbeat, or nobody could read it."""
         self._stands = False
 
-    async def run(self, token: str, intents: int) -> None:
+    async def run(self, identity: Identity) -> None:
         """Until it raises SocketClosed."""
         self._interval_s = self._hello(await self._socket.receive(HELLO_S))
         # Those of many do not come in step.
         self._beat_at = trio.current_time() + self._interval_s * random.random()  # noqa: S311 - no secret
         at = self._inbox.places.session
         if at.session:
-            await self._send(RESUME, {"token": token, "session_id": at.session, "seq": at.seq})
+            await self._send(RESUME, {"token": identity.token, "session_id": at.session, "seq": at.seq})
         else:
-            await self._send(IDENTIFY, {"token": token, "intents": intents, "properties": PROPERTIES})
+            await self._send(IDENTIFY, {**identity.told, "properties": PROPERTIES})
         stands_by = trio.current_time() + READY_S
         while True:
             await self._next()
