@@ -118,8 +118,9 @@ async def test_the_command_says_what_it_did_and_what_to_write_now(file: Path, da
     (folder / "hookgate.toml").write_text(f'[store]\njournal = "{file}"\n')
     ended = await run(folder, "store", "migrate", "--to", database.address)
     assert (ended.returncode, ended.stderr) == (0, b"")
-    *_, compared, now = ended.stdout.decode().splitlines()
+    *_, compared, files, now = ended.stdout.decode().splitlines()
     assert compared.endswith("are the same in both, by their SHA-256.")
+    assert files.startswith("Files of messages stay where they are: in /")
     assert f'Now write url = "{database.address}" below [store].' in now
     ended = await run(folder, "store", "migrate", "--to", "postgresql://ann:secret@127.0.0.1/d")
     assert (ended.returncode != 0, b"it holds a password" in ended.stderr, b"secret" in ended.stderr) == (

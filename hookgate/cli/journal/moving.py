@@ -30,6 +30,8 @@ async def migrate_journal(to: str, config_file: Path | None) -> int:
             raise StoreFailed(f"{target}: {error}") from None
     rows = sum(it.rows for it in compared)
     say(f"{counted(len(compared), 'table')} with {counted(rows, 'row')} are the same in both, by their SHA-256.")
+    files = configuration.media_folder(config)
+    say(f"Files of messages stay where they are: in {files}, and in a database's own tables.")
     line = f'url = "{target.address}"' if isinstance(target, Database) else f'journal = "{target}"'
     say(f"Now write {line} below [store]. {source} is left as it was.")
     return 0
