@@ -299,6 +299,72 @@ async def test_a_completion_asked_for_at_another_gateway_than_its_session_is_at_
         assert texts == {"hello": "the first", "again": "the second"}
 
 
+async def test_a_program_waits_at_another_gateway_and_one_that_leaves_there_ends_its_turn(
+    server: Server, tmp_path: Path
+) -> None:
+    async with two(server, tmp_path, hang(says("the "), 2)) as (model, one, other):
+        keys = {name: await add_key(one.served, "ann", name) for name in ("rpc", "api")}
+        assert other.served.runtime.keys is not None
+        await other.served.runtime.keys.load()
+        headers = {"authorization": f"Bearer {keys['rpc']}"}
+        async with AsyncExitStack() as stack:
+            here, there = [
+                await stack.enter_async_context(
+                    httpx.AsyncClient(base_url=f"http://{it.served.address}", headers=headers, timeout=DEADLINE_S)
+                )
+                for it in (one, other)
+            ]
+            sent = await _call(here, "message.send", text="hello")
+            await model.arrived.wait()
+            await trio.lowlevel.checkpoint()
+            waited = list[Any]()
+
+            async def wait() -> None:
+                waited.append(await _call(there, "message.wait", message=sent["message"], timeout_s=50))
+
+            async with trio.open_nursery() as nursery:
+                nursery.start_soon(wait)
+                again = await _call(there, "message.send", text="/stop")
+                assert again["session"] == sent["session"]
+            assert (waited[0]["ended"], waited[0]["state"]) == (True, "dropped")
+        # A session of its own, whose client comes to the other one while its first turn runs.
+        model.answers.append(hang(says("the "), 2))
+        session = {"authorization": f"Bearer {keys['api']}", "x-hookgate-session": "s"}
+        async with trio.open_nursery() as nursery:
+            nursery.start_soon(_ask, one, "first", session)
+            while len(model.requests) < 2:
+                await trio.sleep(0.01)
+            with trio.move_on_after(2):
+                await _ask(other, "second", session)
+            # Its client has gone before its turn came: it is answered by nobody, and the first goes on.
+            gone = await _state(other, "second")
+            assert gone == "dropped"
+            nursery.cancel_scope.cancel()
+
+
+async def _call(client: httpx.AsyncClient, method: str, **params: Any) -> Any:
+    answer = await client.post("/rpc", json={"jsonrpc": "2.0", "id": 1, "method": method, "params": params})
+    assert "result" in answer.json(), answer.text
+    return answer.json()["result"]
+
+
+async def _ask(gateway: Gateway, text: str, headers: dict[str, str]) -> None:
+    async with httpx.AsyncClient(timeout=DEADLINE_S) as client:
+        url = f"http://{gateway.served.address}/v1/chat/completions"
+        await client.post(url, json=asking(text), headers=headers)
+
+
+async def _state(gateway: Gateway, text: str) -> str:
+    """What a message has ended as, once it has."""
+    journal = gateway.served.runtime.journal
+    while True:
+        for row in await journal.chats.listed("api:"):
+            for it in await journal.chats.said(row.conversation):
+                if it.inbound is not None and it.inbound.text == text and it.outcome is not None:
+                    return it.outcome
+        await trio.sleep(0.05)
+
+
 def written(answer: httpx.Response) -> str:
     assert answer.status_code == 200, answer.text
     if not answer.headers["content-type"].startswith("text/event-stream"):

@@ -87,9 +87,12 @@ class Telling:
         if how == "leaves":
             self._watchers.get(note.session, {}).pop(by, None)
             return
-        watcher = self._watchers.setdefault(note.session, {}).setdefault(by, _Watcher(now))
+        watchers = self._watchers.setdefault(note.session, {})
+        # Of one who stays nobody may have heard that they came.
+        comes = how == "comes" or by not in watchers
+        watcher = watchers.setdefault(by, _Watcher(now))
         watcher.until = now + KEPT_S
-        if how == "comes":
+        if comes:
             watcher.told, watcher.due = 0, list(self._turns.get(note.session, ()))
         if watcher.due or watcher.told:
             self._stir(by, note.session, watcher)
