@@ -13,7 +13,7 @@ import pytest
 import trio
 from structlog.testing import capture_logs
 
-from hookgate.protocol.catalog import StoreBusy, StoreTooNew
+from hookgate.protocol.catalog import StoreBusy, StoreReadOnly, StoreTooNew
 from hookgate.protocol.chat import Chat, Inbound, Outbound
 from hookgate.protocol.dataclasses import replace
 from hookgate.protocol.journal.cluster import CHANGED, ROWS, WORK, Note
@@ -353,3 +353,22 @@ async def test_what_cannot_be_told_is_found_all_the_same(database: Database, mon
                 inbox.receive_nowait()
             await inbox.receive()
             assert len(await one.intake.unfinished(session="test:1")) == 2
+
+
+async def test_a_database_that_takes_nothing_is_said_at_each_gateway_and_both_go_on_when_it_does(
+    server: Server, database: Database
+) -> None:
+    name = database.address.rpartition("/")[2]
+    cut = f"SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = '{name}'"
+    async with several(database) as (one, two):
+        await said(one, "1", "before")
+        server.sql(f"ALTER DATABASE {name} SET default_transaction_read_only = on")
+        server.sql(cut)
+        for journal in (one, two):
+            with pytest.raises(StoreReadOnly, match="read-only"):
+                await said(journal, "1", "lost")
+        server.sql(f"ALTER DATABASE {name} RESET default_transaction_read_only")
+        server.sql(cut)
+        assert not (await said(two, "1", "lost")).known
+        assert (await said(one, "1", "lost")).known
+        assert {it.inbound.text for it in await one.intake.unfinished()} == {"before", "lost"}
