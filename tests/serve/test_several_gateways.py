@@ -22,6 +22,7 @@ from hookgate.protocol.chat import Chat, Inbound
 from hookgate.protocol.codec import encode
 from hookgate.protocol.dataclasses import replace
 from hookgate.protocol.journal.cluster import Member
+from hookgate.protocol.journal.values import Upstream
 from hookgate.serve.run import Served
 from hookgate.store.postgres import cluster
 from hookgate.telemetry.exposition import exposition
@@ -236,6 +237,49 @@ def test_what_every_gateway_needs_is_no_singleton(tmp_path: Path, more: str) -> 
     hook_ = f'[hooks.processes.h]\ncommand = ["true"]\nsingleton = true\n{more}\n'
     with pytest.raises(ConfigError, match="each gateway needs one of its own"):
         configured(tmp_path, WEB + hook_)
+
+
+# --- growing and shrinking ----------------------------------------------------------------------------------
+
+
+async def test_messages_are_answered_once_and_in_order_while_one_comes_and_one_drains(
+    server: Server, tmp_path: Path
+) -> None:
+    address, chats = server.database(), [replace(CHAT, thread=f"t{number}") for number in range(30)]
+    one, two, three = (sharing(tmp_path / it, address, WEB, '{"steps": []}') for it in ("one", "two", "three"))
+
+    async def send(served: Served, number: int) -> None:
+        for chat in chats:
+            said = Inbound(chat, f"m{number}", message_id=f"{chat.thread}-{number}")
+            await served.runtime.gateway.receive(said, Upstream("bot"))
+
+    third, gone = trio.Event(), trio.Event()
+
+    async def drained(task_status: trio.TaskStatus[None] = trio.TASK_STATUS_IGNORED) -> None:
+        async with open_several(one) as (drains,):
+            await send(drains, 0)
+            task_status.started()
+            await third.wait()
+            await drains.runtime.gateway.drain()
+        gone.set()
+
+    async with open_several(two) as (stays,), trio.open_nursery() as nursery:
+        await nursery.start(drained)
+        async with open_several(three) as (comes,):
+            await send(stays, 1)
+            third.set()
+            await send(comes, 2)
+            await gone.wait()
+            await send(stays, 3)
+            journal = comes.runtime.journal
+            for chat in chats:
+                texts = list[str]()
+                while len(texts) < 8:
+                    await trio.sleep(0.02)
+                    conversation = await journal.intake.conversation(chat.session_key, "main")
+                    texts = [it.message.content for it in (await journal.work.load(conversation)).entries]
+                assert texts == [f"m{number}" for number in range(4) for _ in range(2)]
+            assert await journal.intake.unfinished() == ()
 
 
 # --- other rules --------------------------------------------------------------------------------------------
