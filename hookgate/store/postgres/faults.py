@@ -18,8 +18,9 @@ AGAIN = (
 )
 """Another step came first, or a gateway went: made again, this one finds what has become of it."""
 
-_PASSING = frozenset(("57P01", "57P02", "57P03", "53300", "55P03"))
-"""The server stops, crashes or starts; it has no connection left; somebody holds what is needed."""
+_PASSING = frozenset(("57P01", "57P02", "57P03", "53300", "55P03", "25P03"))
+"""The server stops, crashes or starts; it has no connection left; somebody holds what is needed; this
+gateway was away in the middle of a step."""
 
 
 def passes(error: psycopg.Error) -> bool:

@@ -73,7 +73,7 @@ SETTINGS = (
     "SET application_name = 'hookgate'",
     "SET statement_timeout = '20s'",
     "SET lock_timeout = '10s'",
-    "SET idle_in_transaction_session_timeout = '60s'",
+    "SET idle_in_transaction_session_timeout = '5s'",
 )
 MIGRATING = 0x6D696772
 """The lock of whoever brings it up to date."""
