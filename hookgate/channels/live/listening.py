@@ -19,7 +19,7 @@ from hookgate.channels.live.items import Item, Sent, Streamed, begins, ends, unp
 from hookgate.channels.live.telling import RENEW_S
 from hookgate.protocol.events.event import Event
 from hookgate.protocol.interfaces import Channel
-from hookgate.protocol.journal.cluster import LIVE, WATCH, Cluster, Note
+from hookgate.protocol.journal.cluster import CHANGED, LIVE, WATCH, Cluster, Note
 
 log = structlog.get_logger("hookgate.live")
 
@@ -54,6 +54,7 @@ class Listening:
         self._came, self._inbox = trio.open_memory_channel[Item | str](inf)
         """A session: something was missed there."""
         cluster.hear(LIVE, self._hear)
+        cluster.hear(CHANGED, lambda _note: self._miss_gone())
         for channel in self._channels.values():
             channel.watching = self.watching
 
@@ -131,6 +132,15 @@ class Listening:
     def _take(self, items: list[Item]) -> None:
         for item in items:
             self._came.send_nowait(item)
+
+    def _miss_gone(self) -> None:
+        """What a gateway that is gone did not tell stands in the journal, or another one goes on with it."""
+        living = {it.id for it in self._cluster.members}
+        for session, by in [key for key in self._next if key[1] not in living]:
+            del self._next[session, by]
+            if self._running.get(session, by) == by:
+                self._running.pop(session, None)
+                self._came.send_nowait(session)
 
     def _drop(self, session: str) -> None:
         """Nobody listens any more."""
