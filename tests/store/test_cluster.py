@@ -22,8 +22,9 @@ from hookgate.protocol.values import Message
 from hookgate.store.journal.opening import StoredJournal
 from hookgate.store.journal.schema import JOURNAL
 from hookgate.store.places import Database
-from hookgate.store.postgres import cluster, open_postgres_journal, schema
-from hookgate.store.postgres.cluster import CHANNEL, LEASE_S, Beats, go
+from hookgate.store.postgres import cluster, notes, open_postgres_journal, schema
+from hookgate.store.postgres.cluster import LEASE_S, Beats, go
+from hookgate.store.postgres.notes import CHANNEL
 from tests.forwarding import open_way
 from tests.postgres import Server
 
@@ -230,7 +231,7 @@ async def test_conversations_go_on_elsewhere_while_one_drains(database: Database
 async def test_who_listens_where_nothing_comes_any_more_listens_anew(
     server: Server, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(cluster, "QUIET_S", 0.2)
+    monkeypatch.setattr(notes, "QUIET_S", 0.2)
     address = server.database()
     async with open_way(server.port) as way:
         through = Database(address.replace(f":{server.port}/", f":{way.port}/"), tmp_path / "through")
@@ -283,14 +284,14 @@ async def test_an_older_one_goes_on_beside_a_newer_one_and_two_versions_ahead_ar
                 # They come from it, stand in it, and are told in its way.
                 await said(third, "1", "from the newer one")
                 third.cluster.tell(Note("mood", body={"mood": "good"}))
-                notes = (
+                told = (
                     f'[["x","","{WORK}","test:1",{{}},"more"]]',
                     f'[["x","","{ROWS}","",{{"new":"1"}}]]',
                     "{",
                     "[[]]",
                     "7",
                 )
-                for text in notes:
+                for text in told:
                     server.sql(f"SELECT pg_notify('{CHANNEL}', '{text}')", database.address)
                 assert (await said(two, "1", "and from an older one")).elsewhere
                 while len(one.cluster.members) < 3:
@@ -340,7 +341,7 @@ async def beats_of(journal: StoredJournal) -> dict[str, int]:
 
 async def test_what_cannot_be_told_is_found_all_the_same(database: Database, monkeypatch: pytest.MonkeyPatch) -> None:
     """As where the queue of notifications is full: then none leaves."""
-    monkeypatch.setattr(cluster, "CHANNEL", "x" * 100)
+    monkeypatch.setattr(notes, "CHANNEL", "x" * 100)
     with capture_logs() as logs:
         async with several(database) as (one, two):
             inbox = await heard(one, CHANGED)

@@ -1,4 +1,4 @@
-"""Gateways on one database: how one comes and goes, who is gone, what they tell each other.
+"""Gateways on one database: how one comes and goes, who is gone, and what becomes of what they had.
 
 A gateway lives while its beat goes on. That is judged by each with its own clock, so that no clock that jumps ends
 anybody; what one that was gone still writes is refused by the fences of its claims.
@@ -8,31 +8,21 @@ from __future__ import annotations
 
 import os
 import socket
-from collections import deque
-from collections.abc import Callable, Iterator, Mapping
-from contextlib import suppress
+from collections.abc import Callable, Mapping
 from functools import partial
-from typing import cast
 
-import psycopg
 import structlog
 import trio
-from psycopg.generators import notifies
 
 from hookgate import __version__
 from hookgate.protocol.catalog import StoreFailed
-from hookgate.protocol.codec import decode, encode
 from hookgate.protocol.dataclasses import replace
-from hookgate.protocol.errors import BadMessage
 from hookgate.protocol.journal.cluster import CHANGED, Member, Note
-from hookgate.protocol.values import Json
 from hookgate.store.journal.claims import end_claims
 from hookgate.store.journal.tables import Row, Tables
 from hookgate.store.postgres.engine import SharedEngine
-from hookgate.store.postgres.faults import said
-from hookgate.store.postgres.pool import Pool
+from hookgate.store.postgres.notes import forget_notes
 from hookgate.store.postgres.roll import Roll
-from hookgate.store.postgres.waiting import Waiting, driven, execute, in_greenlet
 
 log = structlog.get_logger("hookgate.store")
 
@@ -40,17 +30,6 @@ LEASE_S, BEAT_S = 10.0, 1.0
 """How long a gateway without a beat counts as alive; how often each has one."""
 LOOK_S = 5.0
 """How often somebody looks for what no gateway has."""
-TELLING_S = 0.005
-"""Between two notifications, so that those of many steps go together."""
-AGAIN_S = 1.0
-"""Before one that listens is opened again."""
-QUIET_S = 5.0
-"""Before one that hears nothing asks whether anybody is there; how long it waits for the answer."""
-CHANNEL = "hookgate"
-MOST_BYTES = 7500
-"""Of one notification; PostgreSQL takes 8,000. What is longer goes by reference."""
-KEPT_S = 60.0
-"""How long what goes by reference can be fetched."""
 
 NEWCOMER = "INSERT INTO gateways (id, name, version, since) VALUES (?, ?, ?, ?) ON CONFLICT (id) DO NOTHING"
 MEMBERS = "SELECT id, name, version, since, draining, beat FROM gateways ORDER BY since, id"
@@ -189,58 +168,13 @@ async def _share_out(engine: SharedEngine, roll: Roll) -> None:
     """What nobody has goes where it belongs."""
 
     def share_out(tables: Tables) -> None:
-        tables.run("DELETE FROM notes WHERE at < ?", tables.clock() - KEPT_S)
+        forget_notes(tables)
         for (session,) in tables.all(LEFT):
             tables.own(session, here=False)
             tables.stir(session)
 
     await engine.write(share_out)
     roll.heard(Note(CHANGED))
-
-
-# --- what they tell each other ------------------------------------------------------------------------------
-
-
-async def run_telling(pool: Pool, roll: Roll) -> None:
-    """Apart from the transactions: those that tell something wait for each other. What cannot be told now is told
-    later."""
-    while True:
-        waiting = await roll.news()
-        while waiting:
-            try:
-                async with pool.connection() as connection:
-                    await in_greenlet(partial(_told, connection, roll.me, waiting))
-                waiting = []
-            except psycopg.Error as error:
-                log.warning("others_not_told", reason=said(error))
-                await trio.sleep(AGAIN_S)
-        await trio.sleep(TELLING_S)
-
-
-def _told(connection: Waiting, me: str, waiting: list[tuple[str, Note]]) -> None:
-    for text in _packed(connection, me, waiting):
-        connection.execute("SELECT pg_notify(%s, %s)", [CHANNEL, text])
-
-
-def _packed(connection: Waiting, me: str, waiting: list[tuple[str, Note]]) -> Iterator[str]:
-    """As many in one as fit."""
-    notes: list[bytes] = []
-    for to, note in waiting:
-        body = encode([me, to, note.kind, note.session, note.body])
-        if len(body) > MOST_BYTES:
-            sql = "INSERT INTO notes (at, body) VALUES (extract(epoch FROM clock_timestamp()), %s) RETURNING number"
-            row = connection.execute(sql, [body]).fetchone()
-            body = encode(row[0] if row else 0)
-        if sum(map(len, notes)) + len(notes) + len(body) > MOST_BYTES:
-            yield _list(notes)
-            notes = []
-        notes.append(body)
-    if notes:
-        yield _list(notes)
-
-
-def _list(notes: list[bytes]) -> str:
-    return f"[{b','.join(notes).decode('utf-8', 'backslashreplace')}]"
 
 
 async def run_following(roll: Roll) -> None:
@@ -251,67 +185,3 @@ async def run_following(roll: Roll) -> None:
                 await load()
             except StoreFailed as error:
                 log.warning("database_lost", reason=str(error))
-
-
-async def run_listening(pool: Pool, roll: Roll, started: Callable[[], None]) -> None:
-    while True:
-        try:
-            await _listen(pool, roll, started)
-        except psycopg.Error as error:
-            log.warning("database_lost", reason=said(error))
-        except trio.TooSlowError:
-            log.warning("database_lost", reason=f"no answer for {QUIET_S:g} s")
-        await trio.sleep(AGAIN_S)
-
-
-async def _listen(pool: Pool, roll: Roll, started: Callable[[], None]) -> None:
-    connection = await pool.open()
-    try:
-        await execute(connection, f"LISTEN {CHANNEL}")
-        started()
-        # What was told before nobody has heard.
-        roll.heard(Note(CHANGED))
-        told = deque[psycopg.Notify]()
-        connection.add_notify_handler(told.append)
-        while True:
-            with trio.move_on_after(QUIET_S) as quiet:
-                await driven(notifies(connection.pgconn), connection.pgconn.socket)
-            if quiet.cancelled_caught:
-                # Where the way there is gone, nothing else says so.
-                with trio.fail_after(QUIET_S):
-                    await execute(connection, "SELECT")
-            while told:
-                for item in _items(told.popleft().payload):
-                    _hear(roll, await _fetched(pool, item) if isinstance(item, int) else item)
-    finally:
-        connection.close()
-
-
-def _items(payload: str) -> list[Json]:
-    """Anybody who may ask the database may tell anything."""
-    with suppress(BadMessage):
-        if isinstance(said := decode(payload), list):
-            return cast("list[Json]", said)
-    return [None]
-
-
-async def _fetched(pool: Pool, number: int) -> Json:
-    """What went by reference; None: that was too long ago."""
-    async with pool.connection() as connection:
-        found = partial(connection.execute, "SELECT body FROM notes WHERE number = %s", [number])
-        row = await in_greenlet(lambda: found().fetchone())
-    return decode(row[0]) if row else None
-
-
-def _hear(roll: Roll, told: Json) -> None:
-    """What another version tells in another way is not understood: what it told of is found all the same, later."""
-    match told:
-        case [str(sender), str(to), str(kind), str(session), Mapping() as body]:
-            if sender == roll.me or to not in ("", roll.me):
-                return
-            try:
-                roll.heard(Note(kind, session, {name: str(text) for name, text in body.items()}))
-            except Exception as error:
-                log.warning("note_not_understood", kind=kind, reason=f"{type(error).__name__}: {error}")
-        case _:
-            log.warning("note_not_understood")

@@ -25,11 +25,10 @@ from hookgate.store.postgres.cluster import (
     go,
     run_beating,
     run_following,
-    run_listening,
-    run_telling,
 )
 from hookgate.store.postgres.engine import SharedEngine
 from hookgate.store.postgres.faults import faults_named
+from hookgate.store.postgres.notes import run_listening, run_telling
 from hookgate.store.postgres.pool import Pool
 from hookgate.store.postgres.roll import Roll
 from hookgate.store.postgres.schema import SETTINGS, bring_up_to_date
