@@ -272,7 +272,8 @@ async def half_a_body(address: str, key: str, *, gone: bool) -> bytes:
 
 async def test_waits_end_with_their_client_their_key_and_the_server_and_hold_up_nobody(tmp_path: Path) -> None:
     async with open_programs(tmp_path, "bob", "eve", more=RULE, script=ASKS) as (served, [bob, eve]):
-        programs: Any = served.runtime.channels["rpc"]
+        channel: Any = served.runtime.channels["rpc"]
+        programs = channel.here
         message = (await bob.result("message.send", text="list it"))["message"]
         await bob.result("message.wait", message=message, timeout_s=50, asked=True)
         slow = [request("message.wait", {"message": message, "timeout_s": 50}, n) for n in range(50)]

@@ -42,7 +42,7 @@ def hooks_list(config_file: Path | None, control: Path | None, as_json: bool) ->
 @control_option
 @click.option("--here", is_flag=True, help="Of several gateways that share a journal the one that is asked, alone.")
 def hooks_reload(config_file: Path | None, control: Path | None, here: bool) -> None:
-    """Take over what the configuration says now: on all gateways, one after the other."""
+    """Take over the configuration, on all gateways in turn."""
     from hookgate.cli.control import call_gateway
 
     params = '{"here": true}' if here else "{}"
