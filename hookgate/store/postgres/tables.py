@@ -132,9 +132,8 @@ class SharedTables(Tables):
         if not owner:
             self.run("INSERT INTO owners (session, gateway) VALUES (?, ?) ON CONFLICT DO NOTHING", session, wanted)
             owner = self._owner(session)
-        elif owner != wanted and not self.one(AT_WORK, session, session):
-            moved = "UPDATE owners SET gateway = ? WHERE session = ? AND gateway = ?"
-            owner = wanted if self.run(moved, wanted, session, owner) else self._owner(session)
+        elif owner != wanted:
+            owner = self._moved(session, wanted)
         self._owners[session] = owner
         return owner
 
@@ -157,6 +156,15 @@ class SharedTables(Tables):
         if owner != self.me:
             note = Note(WORK, session) if chat is None else Note(ROWS, session, asdict(chat))
             self.notes.append((owner, note))
+
+    def _moved(self, session: str, wanted: str) -> str:
+        """The gateway where it is now. Whoever takes something in there meanwhile is waited for: that may keep it
+        where it is."""
+        self.hold(session, alone=True)
+        if self.one(AT_WORK, session, session):
+            return self._owner(session)
+        self.run("UPDATE owners SET gateway = ? WHERE session = ?", wanted, session)
+        return self._owner(session)
 
     def _owner(self, session: str) -> str:
         [owner] = self.one("SELECT gateway FROM owners WHERE session = ?", session) or ("",)
