@@ -134,7 +134,8 @@ def _besides(it: Status) -> Iterator[Sequence[str]]:
     yield "tool calls", f"{calls.calls} = {decided} ({ends})"
     if store.path:
         size = f"{store.bytes / MB:.1f} MB, {store.used / MB:.1f} MB used"
-        yield "store", f"{it.store_state}: {store.path}, {size}, written {lasting(it.at - store.written_at)} ago"
+        written = f"written {lasting(it.at - store.written_at)} ago" if store.written_at else "nothing written yet"
+        yield "store", f"{it.store_state}: {store.path}, {size}, {written}"
     if audit.records:
         signed = (
             f"signed up to {audit.signed}, {lasting(it.at - audit.signed_at)} ago" if audit.signed else "not signed"
