@@ -14,7 +14,7 @@ import trio
 
 from hookgate.channels.platforms.reception import Connecting
 from hookgate.protocol.catalog import StoreFailed
-from hookgate.protocol.journal.cluster import CHANGED, LEASE, Cluster, Note
+from hookgate.protocol.journal.cluster import CHANGED, LEASE, Cluster, Note, drains, name_of
 
 log = structlog.get_logger("hookgate.channels")
 
@@ -77,7 +77,7 @@ class Lease:
                 belongs = self._cluster.place_of(self._name) == me
                 free_since = min(free_since, trio.current_time()) if holder in ("", me) else inf
                 waited = trio.current_time() - free_since >= AGAIN_S
-                if free_since < inf and (belongs or (waited and not self._drains)):
+                if free_since < inf and (belongs or (waited and not drains(self._cluster))):
                     return
                 if holder not in ("", me):
                     self._is_at(holder)
@@ -89,8 +89,7 @@ class Lease:
         if self._shared:
             self._connection.works()
         else:
-            name = next((it.name for it in self._cluster.members if it.id == holder), holder)
-            self._connection.elsewhere(name)
+            self._connection.elsewhere(name_of(self._cluster, holder))
 
     async def _pause(self) -> None:
         with trio.move_on_after(AGAIN_S):
@@ -98,15 +97,11 @@ class Lease:
             await self._woken.wait()
         self._woken = trio.Event()
 
-    @property
-    def _drains(self) -> bool:
-        return any(it.draining for it in self._cluster.members if it.id == self._cluster.me)
-
     def _hear(self, note: Note) -> None:
         if note.kind == LEASE and note.session != self._name:
             return
         self._woken.set()
-        wanted = note.kind == LEASE or self._drains
+        wanted = note.kind == LEASE or drains(self._cluster)
         if self._held is not None and wanted and self._cluster.place_of(self._name) != self._cluster.me:
             log.info("connection_given", name=self._name)
             self._held.cancel()

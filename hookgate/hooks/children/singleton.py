@@ -21,7 +21,7 @@ from hookgate.protocol.hook.answers import Answer, Failed
 from hookgate.protocol.hook.hello import Hello
 from hookgate.protocol.hook.match import Observed
 from hookgate.protocol.hook.stages import Question, Stage
-from hookgate.protocol.journal.cluster import EVENT, Cluster, Note
+from hookgate.protocol.journal.cluster import EVENT, Cluster, Note, drains, name_of
 
 if TYPE_CHECKING:
     from hookgate.hooks.children.supervise import Late, Live, Startable
@@ -111,8 +111,7 @@ class Elsewhere:
 
     @property
     def place(self) -> str:
-        names = {it.id: it.name for it in self._cluster.members}
-        return f"it runs at {names.get(self.holder, self.holder)}" if self.holder else "it runs nowhere just now"
+        return f"it runs at {name_of(self._cluster, self.holder)}" if self.holder else "it runs nowhere just now"
 
     async def drained(self) -> None:
         await trio.lowlevel.checkpoint()
@@ -168,14 +167,10 @@ class Singletons:
             with trio.CancelScope(shield=True), suppress(StoreFailed):
                 await self.cluster.give(lease)
 
-    @property
-    def _drains(self) -> bool:
-        return any(it.draining for it in self.cluster.members if it.id == self.cluster.me)
-
     async def _holder(self, lease: str) -> str:
         """This one, if it may have it; empty: that is not known, or nobody."""
         try:
-            if not self._drains and await self.cluster.take(lease):
+            if not drains(self.cluster) and await self.cluster.take(lease):
                 return self.cluster.me
             holder = await self.cluster.holder(lease)
         except StoreFailed:
@@ -189,7 +184,7 @@ class Singletons:
                 holder = await self.cluster.holder(lease)
             except StoreFailed:
                 continue
-            if holder != elsewhere.holder or not (holder or self._drains):
+            if holder != elsewhere.holder or not (holder or drains(self.cluster)):
                 break
         elsewhere.ended.set()
 
@@ -197,7 +192,7 @@ class Singletons:
         with self.cluster.present():
             while True:
                 await trio.sleep(LOOK_S)
-                if self._drains:
+                if drains(self.cluster):
                     break
         here.end(MOVED)
 

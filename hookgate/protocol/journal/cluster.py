@@ -101,6 +101,16 @@ class Cluster(Protocol):
         ...
 
 
+def drains(cluster: Cluster) -> bool:
+    """Whether this gateway begins nothing any more."""
+    return any(it.draining for it in cluster.members if it.id == cluster.me)
+
+
+def name_of(cluster: Cluster, id_: str) -> str:
+    """A gateway's name for people; of one that is gone its id."""
+    return next((it.name for it in cluster.members if it.id == id_), id_)
+
+
 ALTERED = "altered"
 """A kind of note: `session` names what is to be read again."""
 WORK, ROWS, CHANGED, DECIDED, LEASE, RELOAD, EVENT = "work", "rows", "changed", "decided", "lease", "reload", "event"
