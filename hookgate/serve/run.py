@@ -136,7 +136,8 @@ async def open_gateway(settings: Settings, control: Path | None, stopping: trio.
         app = mounted(Looking(runtime, stopping), pages, endpoints)
         address = await stack.enter_async_context(_open_http(app, pages, config.http.listen))
         nursery = await stack.enter_async_context(trio.open_nursery())
-        nursery.start_soon(run_member, runtime)
+        if not isinstance(file, Path):
+            nursery.start_soon(run_member, runtime)
         yield Served(runtime, address, tuple(endpoints))
         nursery.cancel_scope.cancel()
 
