@@ -132,7 +132,7 @@ class SharedTables(Tables):
         if not owner:
             self.run("INSERT INTO owners (session, gateway) VALUES (?, ?) ON CONFLICT DO NOTHING", session, wanted)
             owner = self._owner(session)
-        elif owner != wanted:
+        elif owner != wanted and not self.one(AT_WORK, session, session):
             owner = self._moved(session, wanted)
         self._owners[session] = owner
         return owner
