@@ -16,8 +16,12 @@ from hookgate.protocol.catalog import StoreFailed
 from hookgate.protocol.chat import Inbound
 from hookgate.protocol.hook.answers import CONTINUE, Answer
 from hookgate.protocol.hook.stages import Question, Stage
+from hookgate.protocol.journal.values import Claim, Intent
+from hookgate.protocol.values import ToolCall
 from hookgate.store.journal import StoredJournal, open_journal
-from tests.loop.recording import CHAT, OTHER, Bench, hook, says
+from hookgate.store.memory import MemoryJournal
+from hookgate.store.memory.work import Work
+from tests.loop.recording import CHAT, OTHER, Bench, FunctionTool, asks_for, hook, says
 
 MakeBench = Callable[..., Bench]
 LARGE = "x" * 300_000
@@ -63,6 +67,46 @@ async def test_what_a_full_disk_left_unfinished_is_answered_as_soon_as_there_is_
                 assert made.lines == [LARGE] * 2
         assert await journal.intake.unfinished() == ()
         assert {it["event"] for it in logged} <= {"store_failed", "store_fails_still"}
+
+
+class Refusing(Work):
+    """A store that does not take the first intent, and all else."""
+
+    def __init__(self, journal: MemoryJournal) -> None:
+        super().__init__(journal._tables)
+        self.refuses, self.waits = True, trio.Event()
+
+    async def intend(self, claim: Claim, intent: Intent) -> None:
+        await self.waits.wait()
+        if self.refuses:
+            self.refuses = False
+            raise StoreFailed("the disk is full")
+        await super().intend(claim, intent)
+
+
+async def test_what_waits_behind_a_turn_that_the_store_has_cut_off_waits_until_that_has_ended(
+    bench: MakeBench, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(taking_up, "FIRST_S", 1e-3)
+    journal = MemoryJournal()
+    journal.work = work = Refusing(journal)
+    ran: list[str] = []
+
+    async def run(call: ToolCall) -> str:
+        ran.append(call.name)
+        return "worked"
+
+    made = bench(asks_for("t"), says("first"), says("second"), tools=[FunctionTool("t", run)], journal=journal)
+    with capture_logs() as logged:
+        async with made.opened():
+            await made.say("one")
+            await made.say("two")
+            work.waits.set()
+            await until(lambda: len(made.lines) == 2)
+            await made.idle()
+            assert [it.content for it in made.messages() if it.role == "user"] == ["one", "two"]
+    assert (made.lines, ran) == (["first", "second"], ["t"])
+    assert [it["event"] for it in logged] == ["store_failed"]
 
 
 async def test_what_comes_during_a_drain_is_stored_and_answered_after_the_next_start(

@@ -249,6 +249,21 @@ async def test_a_conversation_can_be_claimed_without_a_message_by_one_at_a_time(
     assert await journal.work.claim("g", 60) is not None
 
 
+async def test_a_message_waits_for_those_before_it_and_all_other_work_for_what_was_cut_off(journal: Journal) -> None:
+    first, second, third = [await accepted(journal, text) for text in ("one", "two", "three")]
+    assert await journal.work.claim("g", 60, second.conversation, second.id) is None
+    claim = await journal.work.claim("g", 60, first.conversation, first.id)
+    assert claim is not None
+    await journal.work.release(claim)
+    assert await journal.work.claim("g", 60, first.conversation) is None
+    assert await journal.work.claim("g", 60, third.conversation, third.id) is None
+    for message in (first, second, third):
+        claim = await journal.work.claim("g", 60, message.conversation, message.id)
+        assert claim is not None
+        await journal.work.complete(claim, "answered")
+    assert await journal.work.claim("g", 60, first.conversation) is not None
+
+
 async def test_a_lease_that_has_run_out_is_taken_over_and_its_holder_writes_nothing(
     journal: Journal, wall: Wall
 ) -> None:
@@ -693,6 +708,6 @@ async def test_a_claim_says_whether_something_newer_has_begun(journal: Journal) 
     assert claim.latest
     await journal.work.release(claim)
     await journal.intake.accept(Arrival(Inbound(CHAT, ""), "agent", "n", kind="command", effect="new"))
-    passed = await journal.work.claim("g", 60, old.conversation, known=-1)
+    passed = await journal.work.claim("g", 60, old.conversation, old.id, -1)
     assert passed is not None
     assert not passed.latest

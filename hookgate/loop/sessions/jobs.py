@@ -100,9 +100,10 @@ class Job:
         return bool(self.begun_at)
 
     def begin(self) -> None:
-        self.begun_at = time()
+        """Its giver hears of it once, though it may step back and begin again."""
+        known, self.begun_at = self._begun.is_set(), time()
         self._begun.set()
-        if self._giver is not None:
+        if self._giver is not None and not known:
             self._giver.began(self)
 
     def finish(self, end: End) -> None:
@@ -176,9 +177,21 @@ class Jobs:
             self._idle.set()
         return self.current
 
+    def step_back(self, job: Job) -> bool:
+        """Behind what was taken in before it and cut off, which has come back meanwhile; False: there is none."""
+        first = self._queue[0] if self._queue else None
+        if first is None or not first.resumed or first.number >= job.number:
+            return False
+        stopped, job.scope = job.scope.cancel_called, trio.CancelScope()
+        if stopped:
+            job.scope.cancel()
+        return self.offer(job, resumed=True)
+
     def done(self, job: Job, end: End) -> None:
+        """Unless it has stepped back."""
         self.current = None
-        job.finish(end)
+        if job not in self._queue:
+            job.finish(end)
 
     def cancel(self, job: Job) -> None:
         """End it soon if it runs; if it waits it never begins."""

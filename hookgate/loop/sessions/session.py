@@ -130,7 +130,8 @@ class Session:
                 try:
                     end = await self._do(job)
                 except Fenced:
-                    log.warning("work_is_somebody_elses", session=self.key)
+                    if not self.jobs.step_back(job):
+                        log.warning("work_is_somebody_elses", session=self.key)
                 except StoreFailed as error:
                     log.warning("store_failed", session=self.key, why=str(error))
                     self.store_failed()

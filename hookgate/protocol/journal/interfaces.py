@@ -91,7 +91,8 @@ class Work(Protocol):
     ) -> Claim | None:
         """The oldest unfinished message that nobody works on, what a crash left first; None: nothing to do. With a
         conversation: the right to write there, for this message or for work that none has asked for; None where
-        somebody has it, or the message has ended.
+        somebody has it, or the message has ended, or has to wait: for those that came before it, and work that none
+        has asked for for what was cut off.
 
         `known`: the fence under which the caller has read what was said there, -1 for none: a short conversation that
         has gone on since comes with the claim.

@@ -16,6 +16,14 @@ FREE = """
 """
 IN_ORDER = "ORDER BY m.begun DESC, m.number LIMIT 1"
 """What a crash left comes first, then in the order of arrival."""
+UNANSWERED = "outcome IS NULL AND kind = 'message' AND joined_at = 0"
+FIRST = f"""
+    AND NOT EXISTS (
+        SELECT 1 FROM messages WHERE conversation = m.conversation AND {UNANSWERED}
+        AND (begun > m.begun OR (begun = m.begun AND number < m.number))
+    )
+"""  # noqa: S608 - constants
+CUT_OFF = f"SELECT 1 FROM messages WHERE conversation = ? AND {UNANSWERED} AND begun = 1"  # noqa: S608 - constants
 
 
 def claim_next(tables: Tables, by: str, lease_s: float) -> Claim | None:
@@ -27,7 +35,8 @@ def claim_next(tables: Tables, by: str, lease_s: float) -> Claim | None:
 
 
 def claim_message(tables: Tables, message: str, by: str, lease_s: float) -> Claim | None:
-    row = tables.held(f"{FREE} {tables.mine('c.session')} AND m.number = ?", tables.clock(), number_of(message))
+    free = f"{FREE} {FIRST} {tables.mine('c.session')} AND m.number = ?"
+    row = tables.held(free, tables.clock(), number_of(message))
     return None if row is None else _take(tables, row[0], row[1], (by, lease_s))
 
 
@@ -36,7 +45,7 @@ def claim_conversation(tables: Tables, conversation: Conversation, by: str, leas
         return None
     number = tables.kept(conversation)
     tables.lock(number)
-    if running(tables, number) is not None:
+    if running(tables, number) is not None or tables.one(CUT_OFF, number):
         return None
     _bury(tables, number)
     fence, until = _begin(tables, number, 0, (by, lease_s))

@@ -55,7 +55,8 @@ class Work:
 
     def _claim(self, by: str, lease_s: float, conversation: Conversation | None, message: str) -> Claim | None:
         if conversation is not None and not message:
-            return self._take(conversation, None, by, lease_s)
+            cut_off = any(it.begun and it.conversation == conversation for it in self._tables.waiting())
+            return None if cut_off else self._take(conversation, None, by, lease_s)
         while row := self._free(message):
             claim = self._take(row.conversation, row, by, lease_s)
             if claim is not None:
@@ -63,8 +64,11 @@ class Work:
         return None
 
     def _free(self, message: str) -> MessageRow | None:
-        """This one, or the next of all, if nobody has its conversation."""
-        tables, rows = self._tables, (it for it in self._tables.waiting() if message in ("", it.id))
+        """This one, or the next of all, if it is the next of its conversation, and nobody has that."""
+        tables, first = self._tables, dict[Conversation, MessageRow]()
+        for row in tables.waiting():
+            first.setdefault(row.conversation, row)
+        rows = (it for it in first.values() if message in ("", it.id))
         return next((it for it in rows if not tables.claimed(tables.thread(it.conversation))), None)
 
     def _take(self, conversation: Conversation, row: MessageRow | None, by: str, lease_s: float) -> Claim | None:
