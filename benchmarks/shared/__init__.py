@@ -20,4 +20,4 @@ async def measure(run: Run) -> list[Figure]:
         return []
     with postgres(SYNCED) as server:
         figures = [await statements.measure(run, server), await accepting.measure(run, server)]
-        return [*figures, await trio.to_thread.run_sync(gateways.measure, run, server)]
+        return [*figures, *await trio.to_thread.run_sync(gateways.measure, run, server)]

@@ -1,11 +1,12 @@
-"""Messages answered by two gateways beside one, where places for turns are what there is too little of: the model
-sleeps. Blocks."""
+"""Messages answered by two and by four gateways beside one: where places for turns are what there is too little of,
+for the model sleeps, and where the machine is. Blocks."""
 
 from __future__ import annotations
 
 import tempfile
 from collections.abc import Sequence
 from contextlib import ExitStack
+from dataclasses import dataclass
 from pathlib import Path
 from time import perf_counter, sleep
 
@@ -17,46 +18,64 @@ from benchmarks.served.asking import connected, log_in
 from benchmarks.served.serving import USERS, Serving, configure, serving
 from tests.postgres import Server
 
-MESSAGES, LEAST, PLACES, MODEL_S = 80, 8, 4, 0.5
+MESSAGES, LEAST = 80, 8
 ROUNDS = 3
 """Of at most; each is many messages."""
 LONGEST_S, LOOK_S = 60.0, 0.01
-TWO = Bar(
-    f"a message by two gateways on one database, {PLACES} turns at once in each, a model of {MODEL_S:g} s",
-    "the same by one",
-    "ms",
-    0.56,
-)
-SCRIPT = f'{{"pace_s": {MODEL_S}, "steps": [{{"when": "(?s).", "text": "Understood."}}]}}'
+SCRIPT = '{{"pace_s": {pace_s}, "steps": [{{"when": "(?s).", "text": "Understood."}}]}}'
 DELIVERED = "SELECT count(*) FROM hookgate.passages WHERE what = 'delivered'"
 
 
-def measure(run: Run, server: Server) -> Figure:
-    pairs: list[Pair] = []
-    address, count = server.database(), max(LEAST, run.times(MESSAGES))
+@dataclass(frozen=True)
+class Load:
+    """`places`: turns at once in each gateway. `model_s`: what the model takes. `bars`: of so many gateways."""
+
+    places: int
+    model_s: float
+    bars: tuple[tuple[int, Bar], ...]
+
+
+def _bar(gateways: int, load: str, limit: float | None = None) -> Bar:
+    return Bar(f"a message by {gateways} gateways on one database, {load}", "the same by one", "ms", limit)
+
+
+SLEEPING, AT_ONCE = "4 turns at once in each, a model of 0.5 s", "a model that answers at once, all on this machine"
+LOADS = (
+    Load(4, 0.5, ((2, _bar(2, SLEEPING, 0.56)), (4, _bar(4, SLEEPING)))),
+    Load(64, 0.0, ((2, _bar(2, AT_ONCE)),)),
+)
+
+
+def measure(run: Run, server: Server) -> list[Figure]:
+    return [figure for load in LOADS for figure in _under(load, run, server.database())]
+
+
+def _under(load: Load, run: Run, address: str) -> list[Figure]:
+    pairs: dict[int, list[Pair]] = {number: [] for number, _ in load.bars}
+    count = max(LEAST, run.times(MESSAGES))
     with tempfile.TemporaryDirectory(prefix="hookgate-bench-") as name, ExitStack() as stack:
-        folders = _configured(Path(name), address)
-        one, two = (stack.enter_context(serving(folder)) for folder in folders)
+        gateways = [stack.enter_context(serving(it)) for it in _configured(Path(name), address, load, max(pairs))]
         looking = stack.enter_context(psycopg.connect(address, autocommit=True))
-        heads = [trio.run(_heads, it) for it in (one, two)]
-        for number in range(min(run.rounds, ROUNDS)):
-            alone = _answered(looking, [(one, heads[0])], count, f"{number}a")
-            both = [(one, heads[0]), (two, heads[1])]
-            pairs.append((alone, _answered(looking, both, count, f"{number}b")))
-    return TWO.judged(pairs)
+        doors = [(it, trio.run(_heads, it)) for it in gateways]
+        for round_ in range(min(run.rounds, ROUNDS)):
+            alone = _answered(looking, doors[:1], count, f"{round_}-1")
+            for number, measured in pairs.items():
+                measured.append((alone, _answered(looking, doors[:number], count, f"{round_}-{number}")))
+    return [bar.judged(pairs[number]) for number, bar in load.bars]
 
 
-def _configured(folder: Path, address: str) -> list[Path]:
-    """Two of one configuration."""
-    folders = [folder / name for name in ("one", "two")]
+def _configured(folder: Path, address: str, load: Load, number: int) -> list[Path]:
+    """So many of one configuration."""
+    folders = [folder / str(it) for it in range(number)]
     for it in folders:
         it.mkdir()
-    configure(folders[0], script=SCRIPT)
-    text = (folders[0] / "hookgate.toml").read_text().replace("max_turns = 64", f"max_turns = {PLACES}")
+    script = SCRIPT.format(pace_s=load.model_s)
+    configure(folders[0], script=script)
+    text = (folders[0] / "hookgate.toml").read_text().replace("max_turns = 64", f"max_turns = {load.places}")
     text = text.replace("[store]\n", f'[store]\nurl = "{address}"\n')
     for it in folders:
         (it / "hookgate.toml").write_text(text.replace(str(folders[0]), str(it)))
-        (it / "script.json").write_text(SCRIPT)
+        (it / "script.json").write_text(script)
     return folders
 
 
