@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import Awaitable, Callable, Generator
 from contextlib import contextmanager
 from hashlib import sha256
@@ -9,6 +10,10 @@ from hashlib import sha256
 import trio
 
 from hookgate.protocol.journal.cluster import ALTERED, CHANGED, Member, Note
+
+MOST_WAITING = 10_000
+"""Notes that wait while the database is away; then the oldest are lost. What they told of is found by looking, or
+missed by its number, or was not answered in time."""
 
 
 class Roll:
@@ -20,7 +25,7 @@ class Roll:
         self.description, self.written = "", ""
         """What this one says of itself, and what of that stands in its row."""
         self._heard: dict[str, list[Callable[[Note], None]]] = {}
-        self._waiting: list[tuple[str, Note]] = []
+        self._waiting = deque[tuple[str, Note]](maxlen=MOST_WAITING)
         self._more = trio.Event()
         self._present: set[trio.CancelScope] = set()
         self._seen_until = 0.0
@@ -65,7 +70,8 @@ class Roll:
         self.description = text
 
     def tell(self, note: Note, to: str = "") -> None:
-        if len(self.members) > 1:
+        # One that has only just come may ask before it was seen here.
+        if to or len(self.members) > 1:
             self._waiting.append((to, note))
             self._more.set()
 
@@ -84,7 +90,8 @@ class Roll:
         """What is to be told, once there is something."""
         await self._more.wait()
         self._more = trio.Event()
-        waiting, self._waiting = self._waiting, []
+        waiting = list(self._waiting)
+        self._waiting.clear()
         return waiting
 
     # --- what each of them has in memory ---

@@ -128,11 +128,8 @@ class SharedTables(Tables):
         if session in self._owners:
             return self._owners[session]
         wanted = self.me if here else self._roll.place_of(session)
-        owner = self._owner(session)
-        if not owner:
-            self.run("INSERT INTO owners (session, gateway) VALUES (?, ?) ON CONFLICT DO NOTHING", session, wanted)
-            owner = self._owner(session)
-        elif owner != wanted and not self.one(AT_WORK, session, session):
+        owner = self._owner(session, wanted)
+        if owner != wanted and not self.one(AT_WORK, session, session):
             owner = self._moved(session, wanted)
         self._owners[session] = owner
         return owner
@@ -161,14 +158,15 @@ class SharedTables(Tables):
         """The gateway where it is now. Whoever takes something in there meanwhile is waited for: that may keep it
         where it is."""
         self.hold(session, alone=True)
-        if self.one(AT_WORK, session, session):
-            return self._owner(session)
-        self.run("UPDATE owners SET gateway = ? WHERE session = ?", wanted, session)
-        return self._owner(session)
+        if not self.one(AT_WORK, session, session):
+            self.run("UPDATE owners SET gateway = ? WHERE session = ?", wanted, session)
+        return self._owner(session, wanted)
 
-    def _owner(self, session: str) -> str:
-        [owner] = self.one("SELECT gateway FROM owners WHERE session = ?", session) or ("",)
-        return owner
+    def _owner(self, session: str, wanted: str) -> str:
+        """`wanted`, where no gateway has it. Whoever has it may go between any two statements."""
+        while (row := self.one("SELECT gateway FROM owners WHERE session = ?", session)) is None:
+            self.run("INSERT INTO owners (session, gateway) VALUES (?, ?) ON CONFLICT DO NOTHING", session, wanted)
+        return row[0]
 
     def close(self) -> None:
         """What was left for the end of the step: nothing that anybody waits for comes after it."""
