@@ -26,7 +26,7 @@ class Answer:
 
     `ending`: `whole` ends the body as HTTP asks, `cut` closes the connection in the middle of it, `hang` leaves
     it open until the client goes. Without `head` nothing is sent at all before the ending. `pause_s`: seconds
-    before each piece.
+    before each piece; `go`: what the first is waited for with.
     """
 
     pieces: tuple[bytes, ...] = ()
@@ -36,6 +36,7 @@ class Answer:
     ending: Literal["whole", "cut", "hang"] = "whole"
     head: bool = True
     pause_s: float = 0.0
+    go: trio.Event | None = None
 
 
 @dataclass(frozen=True)
@@ -196,6 +197,8 @@ async def _send(stream: trio.SocketStream, answer: Answer) -> bool:
         headers = (("Content-Type", answer.content_type), ("Transfer-Encoding", "chunked"), *answer.headers)
         lines = "".join(f"{name}: {value}\r\n" for name, value in headers if value)
         await stream.send_all(f"HTTP/1.1 {answer.status} X\r\n{lines}\r\n".encode())
+    if answer.go is not None:
+        await answer.go.wait()
     for piece in answer.pieces:
         await trio.sleep(answer.pause_s)
         await stream.send_all(b"%x\r\n%s\r\n" % (len(piece), piece))

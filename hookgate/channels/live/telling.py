@@ -46,7 +46,7 @@ class Telling:
 
     def tell(self, session: str, item: Item) -> None:
         """It has happened there."""
-        if len(self._cluster.members) > 1 or session in self._turns:
+        if len(self._cluster.members) > 1 or session in self._watchers or session in self._turns:
             self._keep(session, item)
         for by, watcher in self._watchers.get(session, {}).items():
             watcher.due.append(item)
