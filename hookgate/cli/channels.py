@@ -29,18 +29,15 @@ def channels(config_file: Path | None, control: Path | None, as_json: bool) -> N
 def _list(config_file: Path | None, control: Path | None, *, as_json: bool) -> int:
     from hookgate import config as configuration
     from hookgate.cli.printing import say_rows, table, width_shown
-    from hookgate.cli.running import asked, running_for
-    from hookgate.control.client import NothingRunning
+    from hookgate.cli.running import asked, running_or_none
     from hookgate.operations.channels import ChannelStatus, configured_channels
 
-    try:
-        found = running_for("channels.list", config_file, control)
+    found = running_or_none(config_file, control)
+    if found is not None:
         rows, title = asked("channels.list", ChannelStatus, found, tell=as_json)
-    except NothingRunning:
-        if control is not None:
-            raise
+    else:
         rows = configured_channels(configuration.load(config_file)[0])
-        title = "No hookgate is running; this is what the configuration would open."
+        title = "No hookgate of this configuration is running; this is what it would open."
     return say_rows(rows, lambda: [title, *table(_cells(rows), width_shown())], as_json=as_json)
 
 

@@ -159,9 +159,9 @@ def asked(method: str, shape: type[T], found: Running, *, tell: bool) -> tuple[t
 
 
 def running_or_none(config_file: Path | None, control: Path | None) -> Running | None:
-    """As `running`; None where none runs. Raises NothingRunning where it was named and nobody listens."""
+    """As `looked_at`; None where none runs. Raises NothingRunning where it was named and nobody listens."""
     try:
-        return running(config_file, control)
+        return looked_at(config_file, control)
     except NothingRunning:
         if control is not None:
             raise

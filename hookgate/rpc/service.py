@@ -187,7 +187,7 @@ class Service:
         from hookgate.assembly.logs.opening import set_up_logs
         from hookgate.embedding.opening import open_conversations
 
-        set_up_logs(self._settings.config.log)
+        set_up_logs(self._settings.config.log, tells_extensions=True)
         async with (
             open_conversation_journal(self._settings.config, CHANNEL, self._flags.keep) as journal,
             open_conversations(self._settings, CHANNEL, self._enter, self.surface, journal) as conversations,

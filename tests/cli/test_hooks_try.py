@@ -216,6 +216,9 @@ async def test_check_starts_the_extension_of_that_name_and_no_other(folder: Path
     assert started(folder, "dies")
     ended = await run(folder, "hooks", "check", "zot:nobody")
     assert (ended.returncode, "there is no extension 'nobody'" in ended.stderr.decode()) == (2, True)
+    # The name of the folder, say, and not that of the manifest.
+    ended = await run(folder, "hooks", "check", "goood")
+    assert (ended.returncode, "no hook (did you mean 'good'?) (there are: " in ended.stderr.decode()) == (2, True)
 
 
 def started(folder: Path, name: str) -> bool:

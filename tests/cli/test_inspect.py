@@ -72,7 +72,7 @@ def test_guards_processes_and_extensions_are_listed_as_they_are_asked(
     assert [row["reason"] for row in rows[6:]] == ["its mode is off", "it is not trusted"]
     assert list_hooks(None, None, as_json=False) == 0
     lines = capsys.readouterr().out.splitlines()
-    assert lines[0] == "No hookgate is running; this is what the configuration would start."
+    assert lines[0] == "No hookgate of this configuration is running; this is what it would start."
     assert [line.split("enforce")[1].split() for line in lines if "zot:b" in line] == [
         ["known", "when", "running", "-"]
     ]
@@ -174,6 +174,11 @@ async def test_of_several_gateways_that_of_this_configuration_is_asked_and_anoth
         assert "which works in" not in lines[0]
         below = await run(elsewhere, "hooks", "list", "--config", "../mine/hookgate.toml", "--json", home=folder)
         assert below.stderr == b""
+        # Where a configuration says what would run here, what another one runs is no answer.
+        for words in (("hooks", "list"), ("tools", "list"), ("mcp", "list"), ("channels",)):
+            own = await run(elsewhere, *words, home=folder)
+            assert own.stdout.startswith(b"No hookgate of this configuration is running; this is what "), own.stderr
+        (elsewhere / "hookgate.toml").unlink()
         strange = await run(elsewhere, "hooks", "list", "--json", home=folder)
         assert strange.stderr.decode().endswith(f", which works in {newer} with {newer}/hookgate.toml is asked\n")
         shown = (await run(elsewhere, "hooks", "list", home=folder)).stdout.decode()

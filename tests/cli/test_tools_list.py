@@ -50,7 +50,7 @@ async def test_a_provider_without_its_key_does_not_keep_the_tools_from_being_lis
     ended = await tools(set_up(tmp_path, provider), "list")
     assert (ended.returncode, ended.stderr) == (0, "")
     first, header, *lines = ended.stdout.splitlines()
-    assert first == "No hookgate is running; this is what the configuration would register."
+    assert first == "No hookgate of this configuration is running; this is what it would register."
     assert header.split() == ["name", "provider", "version", "flags", "shadowed", "by"]
     assert [line.split()[0] for line in lines] == sorted(line.split()[0] for line in lines)
 

@@ -19,15 +19,20 @@ from hookgate.protocol.zot.names import EXTENSION
 from hookgate.sections import LogSection
 
 
-def set_up_logs(section: LogSection, stream: TextIO | PromptLogs | None = None) -> None:
-    """`stream` instead of stderr."""
+def set_up_logs(
+    section: LogSection, stream: TextIO | PromptLogs | None = None, *, tells_extensions: bool = False
+) -> None:
+    """`stream` instead of stderr. `tells_extensions`: whoever starts says in words of its own which extensions have
+    not come up, so the log does not."""
     shared: list[structlog.types.Processor] = [
         structlog.contextvars.merge_contextvars,
         structlog.processors.add_log_level,
         structlog.processors.TimeStamper(fmt="iso", utc=True),
     ]
+    if tells_extensions:
+        shared.append(_without_missing_extensions)
     if isinstance(stream, PromptLogs):
-        shared.append(partial(_not_twice, stream))
+        shared.append(partial(_without_let_through, stream))
     if section.format == "text":
         shared.append(_harmless)
     json = section.format == "json"
@@ -60,12 +65,19 @@ class _Losing:
             self._stream.flush()
 
 
-def _not_twice(
+def _without_missing_extensions(
+    _logger: object, _method: str, event: structlog.types.EventDict
+) -> structlog.types.EventDict:
+    if event.get("at_start") and str(event.get("hook")).startswith(EXTENSION):
+        raise structlog.DropEvent
+    return event
+
+
+def _without_let_through(
     logs: PromptLogs, _logger: object, _method: str, event: structlog.types.EventDict
 ) -> structlog.types.EventDict:
-    """A chat tells in words of its own what was let through, and which extensions have not come up."""
-    missing = event.get("at_start") and str(event.get("hook")).startswith(EXTENSION)
-    if missing or ("let_through" in event and logs.on_screen):
+    """A chat tells in words of its own what was let through."""
+    if "let_through" in event and logs.on_screen:
         raise structlog.DropEvent
     return event
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import shlex
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from time import monotonic
 
 from hookgate import config as configuration
@@ -12,6 +12,7 @@ from hookgate.cli.ext.doctor import READY, Visit, conflicts, visits
 from hookgate.cli.hooks.subjects import Named
 from hookgate.config import ConfigError
 from hookgate.extensions.discovery import Found
+from hookgate.mistakes import close
 from hookgate.protocol.zot.names import EXTENSION
 
 
@@ -27,10 +28,16 @@ async def extension_report(named: Named) -> Report | None:
     visit = next((it for it in visited if it.candidate.name == name), None)
     if visit is None or visit.started is None:
         why = _unstarted(found, name, visit)
-        if not why and word == name:
+        there = [it.name for it in found.candidates]
+        if not why and word == name and not there:
             return None
-        raise ConfigError(why or f"there is no extension {name!r}; `hookgate ext list` shows those there are")
+        raise ConfigError(why or _nobody(name, [*config.hooks.processes, *there]))
     return Report(visit.candidate.command, tuple(_findings(visit)), None, monotonic() - began)
+
+
+def _nobody(name: str, there: Sequence[str]) -> str:
+    names = ", ".join(there) or "none"
+    return f"there is no extension {name!r} and no hook{close(name, there)} (there are: {names}); a program goes behind `--`"
 
 
 def _unstarted(found: Found, name: str, visit: Visit | None) -> str:

@@ -43,7 +43,7 @@ def list_hooks(config_file: Path | None, control: Path | None, *, as_json: bool)
     else:
         config, file = configuration.load(config_file)
         rows = planned_hooks(config, file.parent)
-        where = "No hookgate is running; this is what the configuration would start."
+        where = "No hookgate of this configuration is running; this is what it would start."
     return say_rows(rows, lambda: [where, *laid_out(rows)], as_json=as_json)
 
 

@@ -31,7 +31,7 @@ from hookgate.sections import Config
 T = TypeVar("T")
 
 LOOKS = 4
-HERE = "No hookgate is running; this is what is configured and kept."
+HERE = "No hookgate of this configuration is running; this is what is configured and kept."
 
 
 def list_connections(config_file: Path | None, control: Path | None, *, as_json: bool) -> int:

@@ -11,7 +11,7 @@ from hookgate.channels.printable import printable
 from hookgate.cli.journal.file import journal_of
 from hookgate.cli.journal.place import Place
 from hookgate.cli.printing import failed, say, say_rows, table, width_shown
-from hookgate.cli.running import asked, running_for
+from hookgate.cli.running import asked, running_for, running_or_none
 from hookgate.control.client import NothingRunning, call
 from hookgate.operations.approvals import Waiting, decide, waiting_rows
 from hookgate.program.endings import FAILED
@@ -57,19 +57,16 @@ def decide_request(said: Said, config_file: Path | None, control: Path | None) -
 
 
 def _waiting(config_file: Path | None, control: Path | None) -> tuple[Waiting, ...]:
-    try:
-        running = running_for("approvals.list", config_file, control)
-    except NothingRunning:
-        from hookgate.store.journal.decisions import open_requests
+    running = running_or_none(config_file, control)
+    if running is not None:
+        return asked("approvals.list", Waiting, running, tell=True)[0]
+    from hookgate.store.journal.decisions import open_requests
 
-        file = journal_of(Place(config_file))
-        if control is not None:
-            raise
-        if not is_there(file):
-            return ()
-        with open_look_at(file) as tables:
-            return waiting_rows(it.request for it in open_requests(tables))
-    return asked("approvals.list", Waiting, running, tell=True)[0]
+    file = journal_of(Place(config_file))
+    if not is_there(file):
+        return ()
+    with open_look_at(file) as tables:
+        return waiting_rows(it.request for it in open_requests(tables))
 
 
 async def _decide_stored(file: JournalPlace, said: Said) -> Outcome:

@@ -59,7 +59,7 @@ Tell = Callable[[str], None]
 async def run_chat(settings: Settings, flags: Flags) -> int:
     """The exit status. Raises ConfigError and RequiredHookFailed before anything is asked."""
     logs = PromptLogs()
-    set_up_logs(settings.config.log, logs)
+    set_up_logs(settings.config.log, logs, tells_extensions=True)
     if flags.once is not None:
         from hookgate.cli.terminal.once import run_once
 

@@ -12,7 +12,7 @@ from hookgate.cli.running import asked, running_or_none
 from hookgate.operations import tools
 from hookgate.operations.tools import Listed
 
-HERE = "No hookgate is running; this is what the configuration would register."
+HERE = "No hookgate of this configuration is running; this is what it would register."
 COLUMNS = ("name", "provider", "version", "flags", "shadowed by")
 
 

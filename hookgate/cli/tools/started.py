@@ -36,7 +36,7 @@ async def open_without_model(
 ) -> AsyncGenerator[Runtime]:
     """The configuration's hooks and tools, started. Raises ConfigError and RequiredHookFailed."""
     config, file = configuration.load(config_file)
-    set_up_logs(config.log)
+    set_up_logs(config.log, tells_extensions=True)
     model = config.agent.model or UNSET
     agent = config.agent.model_copy(update={"model": model})
     providers = dict.fromkeys({*config.providers, model.partition("/")[0]}, NoModel())
