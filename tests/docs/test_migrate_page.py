@@ -27,8 +27,11 @@ async def test_the_commands_print_what_the_page_shows(tmp_path: Path) -> None:
     shown = PAGE.one("config").text.replace("PYTHON", sys.executable).replace("FOLDER", str(tmp_path))
     assert tomllib.loads(printed) == tomllib.loads(shown)
     # To zot the members of that file are unknown ones.
-    wrote = await run(tmp_path, *zot, str(tmp_path))
-    assert wrote.stdout.decode().startswith("wrote hookgate.toml")
+    models = (await run(tmp_path, *zot[:2], str(tmp_path))).stdout.decode()
+    assert (zot, tomllib.loads(models)["agent"]["model"].partition("/")[0]) == (
+        ["migrate", "zot", ">", "hookgate.toml"],
+        "anthropic",
+    )
 
 
 def test_the_tables_name_the_events_and_the_tools() -> None:

@@ -37,7 +37,8 @@ async def extension_report(named: Named) -> Report | None:
 
 def _nobody(name: str, there: Sequence[str]) -> str:
     names = ", ".join(there) or "none"
-    return f"there is no extension {name!r} and no hook{close(name, there)} (there are: {names}); a program goes behind `--`"
+    none = f"there is no extension {name!r} and no hook{close(name, there)}"
+    return f"{none} (there are: {names}); a program goes behind `--`"
 
 
 def _unstarted(found: Found, name: str, visit: Visit | None) -> str:

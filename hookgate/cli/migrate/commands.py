@@ -36,13 +36,12 @@ def migrate_picoclaw(file: Path, inherit_env: bool) -> None:
 
 @migrate.command(name="zot")
 @click.argument("folder", type=FOLDER, required=False)
-@click.option("--to", type=FILE, default=Path("hookgate.toml"), show_default=True, help="The file to write.")
-def migrate_zot(folder: Path | None, to: Path) -> None:
-    """Write zot's models and choice as hookgate.toml. Notices go to stderr.
+def migrate_zot(folder: Path | None) -> None:
+    """Print zot's models and choice as hookgate.toml. Notices go to stderr.
 
     FOLDER has zot's config.json and models.json: without one it is $ZOT_HOME, else zot's usual folder. No key is
     read or written.
     """
     from hookgate.cli.migrate.zot_toml import migrate_folder
 
-    guarded(lambda: migrate_folder(folder, to))
+    guarded(lambda: migrate_folder(folder))

@@ -58,20 +58,19 @@ class Taken:
         return known
 
 
-def migrate_folder(folder: Path | None, to: Path) -> int:
-    """Writes the file, unless it is there, and notices on stderr. Raises ConfigError, and then nothing is written."""
+def migrate_folder(folder: Path | None) -> int:
+    """Prints TOML on stdout, and on stderr a notice for all that stays behind. Raises ConfigError."""
     folder = folder if folder is not None else configuration.zot_home(Config())
-    if to.exists():
-        raise ConfigError(f"{to}: is there already, and stays: name another file with --to")
     chosen, catalog = read(folder)
     taken = translate(chosen, catalog)
     text = _text(taken)
-    # Nothing is written that hookgate itself would refuse.
-    configuration.parse(text, to)
-    _write(to, text)
+    # Nothing is printed that hookgate itself would refuse.
+    configuration.parse(text, folder)
     for notice in (*taken.notices, *_about_keys(taken.providers), *_beside(folder)):
         sys.stderr.write(f"notice: {notice}\n")
-    sys.stdout.write(f"wrote {to}; `hookgate config check` reads it\n")
+    # TOML is UTF-8, whatever the terminal's encoding is.
+    sys.stdout.buffer.write(text.encode())
+    sys.stdout.flush()
     return 0
 
 
@@ -193,19 +192,3 @@ def _text(taken: Taken) -> str:
 
 def _table(name: str, keys: Mapping[str, Value]) -> str:
     return "\n".join((f"[{name}]", *(f"{each} = {value(item)}" for each, item in keys.items())))
-
-
-def _write(to: Path, text: str) -> None:
-    """Whole or not at all, and never over what is there."""
-    try:
-        with to.open("x", encoding="utf-8") as file:
-            try:
-                file.write(text)
-                file.flush()
-            except OSError:
-                to.unlink(missing_ok=True)
-                raise
-    except FileExistsError:
-        raise ConfigError(f"{to}: is there already, and stays: name another file with --to") from None
-    except OSError as error:
-        raise ConfigError(f"{to}: cannot be written: {error.strerror}") from None
