@@ -15,7 +15,7 @@ import pytest
 import trio
 
 from hookgate import config as configuration
-from hookgate.assembly.settings import Settings
+from hookgate.assembly.settings import ExtensionFlags, Settings
 from hookgate.channels.web.access.passwords import hashed
 from hookgate.operations import sessions
 from hookgate.operations.refused import OperationRefused
@@ -28,6 +28,7 @@ from tests.serve.gateway import open_served
 from tests.serve.started import until
 
 DEADLINE_S = 120.0
+PEOPLE = "ann", "bob"
 CONFIGURATION = """
 [agent]
 model = "p/m"
@@ -73,16 +74,19 @@ class Gateway:
 
 @asynccontextmanager
 async def two(
-    server: Server, folder: Path, *answers: Answer, more: str = "", busy: str = "queue"
+    server: Server, folder: Path, *answers: Answer, more: str = "", busy: str = "queue", extension: Path | None = None
 ) -> AsyncGenerator[tuple[ModelServer, Gateway, Gateway]]:
+    """`extension`: its folder, of both."""
     failed = list[Exception]()
     with trio.fail_after(DEADLINE_S):
         async with AsyncExitStack() as stack:
             model = await stack.enter_async_context(open_model_server(*answers))
             database = server.database()
-            opened = [
-                await _open(stack, folder / name, (model.base_url, database, more, busy)) for name in ("one", "two")
+            flags = None if extension is None else ExtensionFlags((extension,), trusting=True)
+            settings = [
+                _settings(folder / name, (model.base_url, database, more, busy), flags) for name in ("one", "two")
             ]
+            opened = [await _open(stack, it) for it in settings]
             for it in opened:
                 while len(it.served.runtime.journal.cluster.members) < 2:
                     await trio.sleep(0.01)
@@ -95,15 +99,19 @@ async def two(
         raise error
 
 
-async def _open(stack: AsyncExitStack, folder: Path, its: tuple[str, str, str, str]) -> Gateway:
+def _settings(folder: Path, its: tuple[str, str, str, str], extensions: ExtensionFlags | None) -> Settings:
     url, database, more, busy = its
     (folder / "state").mkdir(parents=True)
     file = folder / "hookgate.toml"
-    people = {name: hashed("right", 8) for name in ("ann", "bob")}
+    people = {name: hashed("right", 8) for name in PEOPLE}
     file.write_text(CONFIGURATION.format(folder=folder, url=url, database=database, busy=busy, **people) + more)
     config, _file = configuration.load(file)
-    served = await stack.enter_async_context(open_served(Settings(config, folder, file, serving=True)))
-    clients = [await stack.enter_async_context(_client(served, name)) for name in people]
+    return Settings(config, folder, file, extensions=extensions, serving=True)
+
+
+async def _open(stack: AsyncExitStack, settings: Settings) -> Gateway:
+    served = await stack.enter_async_context(open_served(settings))
+    clients = [await stack.enter_async_context(_client(served, name)) for name in PEOPLE]
     return Gateway(served, *clients)
 
 

@@ -87,14 +87,15 @@ class Invoking:
 
     async def take_up(self, left: Unfinished, *, repeats: bool) -> None:
         """What people decided is decided, once; of anything else nobody knows how far it came."""
-        invocation = self._commands.read(left.inbound) if repeats else None
+        said = left.inbound
+        invocation = (self._commands.read(said) or self._commands.unknown(said)) if repeats else None
         if not self._begin(left.accepted):
             return
         if invocation is not None:
             invocation.accepted = left.accepted
             await self._act(invocation, left.accepted)
             return
-        told = Outbound(left.inbound.chat, f"{CUT_OFF} {left.inbound.text}", kind="notice")
+        told = Outbound(said.chat, f"{CUT_OFF} {said.text}", kind="notice")
         try:
             await self._settle(left.accepted, told, "dropped")
         finally:
