@@ -59,8 +59,7 @@ class Settings:
     named. `keys`: literal API keys by the name of their provider. `extensions` None: no zot extensions. `functions`:
     tools of the program that has hookgate inside it. `skills`, `context_files`: see `switched_on`. `recording`: keep
     what files were before a turn changed them. `looking`: nobody begins to work here, and what was not brought back
-    is no news. `serving`: the configuration's channels are opened too. `called`: what people read where the
-    configuration is no file of theirs."""
+    is no news. `serving`: the configuration's channels are opened too."""
 
     config: Config
     base: Path
@@ -74,7 +73,6 @@ class Settings:
     recording: bool = False
     looking: bool = False
     serving: bool = False
-    called: str = ""
 
     @property
     def kind(self) -> str:

@@ -213,7 +213,7 @@ class About:
 
 
 def _about(settings: Settings, methods: Methods) -> About:
-    file = settings.called or str((settings.file or settings.base / configuration.FILE_NAME).resolve())
     named = {name: Changes(methods[name].changes) for name in sorted(methods)}
     journal = address_of(journal_place(settings.config))
+    file = gateways.config_file(settings)
     return About(file, configuration.workspace_key(settings.config), os.getpid(), named, journal)

@@ -18,6 +18,7 @@ import trio
 from hookgate import __version__
 from hookgate import config as configuration
 from hookgate.assembly.app import Runtime
+from hookgate.assembly.settings import Settings
 from hookgate.loop.sessions.jobs import Prompt
 from hookgate.operations.channels import ChannelStatus, list_channels
 from hookgate.operations.hooks import HookStatus, list_hooks
@@ -129,7 +130,7 @@ async def own_status(runtime: Runtime, waiting: Collection[str] | None = None) -
         here=True,
         draining=gateway.stopping,
         pid=os.getpid(),
-        config=config_name(runtime),
+        config=config_file(runtime.settings),
         problems=(*_leaving(runtime), *_wrong(hooks, channels), *_untraced(runtime)),
         at_work=len(turns),
         most=settings.config.gateway.max_turns,
@@ -221,9 +222,9 @@ def problems_of_others(gateways: Sequence[GatewayStatus]) -> Iterator[str]:
 # --- one alone ----------------------------------------------------------------------------------------------
 
 
-def config_name(runtime: Runtime) -> str:
-    its = runtime.settings
-    return its.called or str((its.file or its.base / configuration.FILE_NAME).resolve())
+def config_file(settings: Settings) -> str:
+    """Where its configuration stands, or would stand."""
+    return str((settings.file or settings.base / configuration.FILE_NAME).resolve())
 
 
 def configuration_digest(runtime: Runtime) -> str:

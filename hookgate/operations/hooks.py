@@ -104,8 +104,6 @@ async def reload_hooks(runtime: Runtime) -> Reloaded:
     """Read the configuration again, exchange the hooks that differ, and the rules in the same moment: a call that
     either of them stops passes at no time. A gateway that serves channels takes over its agents, its routes and what
     each channel shows as well. On any mistake nothing changes."""
-    if called := runtime.settings.called:
-        raise OperationRefused(f"nothing was changed: {called} has no configuration file that could be read again")
     extensions, changed = runtime.extensions, list[bool]()
     try:
         rechecks = runtime.tools.rechecks

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shutil
 import sys
 import tempfile
 from collections.abc import Awaitable, Callable, Generator
@@ -26,9 +27,9 @@ from hookgate.extensions.sdk import plugins_folder
 from hookgate.loop.agent import Tally
 from hookgate.program.starting import begun
 from hookgate.protocol.chat import Inbound
-from hookgate.sections import Config
 
 HERE = Path(__file__).parent
+EVENTS = "events.jsonl"
 SAYINGS = (
     ("a plugin's own tool", "What is the weather in Lisbon?"),
     ("a guard that denies", "Please clean up the old releases."),
@@ -42,23 +43,23 @@ DEPLOY = '#!/bin/sh\n[ "$1" = --dry-run ] && echo "would copy 3 files" || echo "
 async def run_demo(*, interactive: bool) -> int:
     """The exit status: 0 when every call is accounted for."""
     with stage() as folder:
-        config, redactor = demo_config(folder, "demo.toml")
-        set_up_logs(config.log)
-        write(_introduction(redactor, interactive))
-        tally = await (_run_typed(config) if interactive else _run(config, Terminal(Plain(write), None), _play))
-        return _summary(tally, folder / "events.jsonl")
+        settings = demo_settings(folder, "demo.toml")
+        set_up_logs(settings.config.log)
+        write(_introduction(settings, interactive))
+        tally = await (_run_typed(settings) if interactive else _run(settings, Terminal(Plain(write), None), _play))
+        return _summary(tally, folder / EVENTS)
 
 
-async def _run_typed(config: Config) -> Tally:
+async def _run_typed(settings: Settings) -> Tally:
     async with open_keyboard() as keyboard:
         terminal = seated(keyboard)
-        return await _run(config, terminal, lambda runtime: converse(runtime, terminal, keyboard))
+        return await _run(settings, terminal, lambda runtime: converse(runtime, terminal, keyboard))
 
 
-async def _run(config: Config, terminal: Terminal, act: Callable[[Runtime], Awaitable[None]]) -> Tally:
+async def _run(settings: Settings, terminal: Terminal, act: Callable[[Runtime], Awaitable[None]]) -> Tally:
     """Where the calls went, once the hooks have stopped and the observer's last line is on disk."""
     ports = Ports((terminal,), inside=(trace(terminal.between),))
-    async with open_runtime(Settings(config, HERE), ports) as runtime:
+    async with open_runtime(settings, ports) as runtime:
         begun()
         await act(runtime)
     return runtime.agent.tally
@@ -68,7 +69,8 @@ async def _run(config: Config, terminal: Terminal, act: Callable[[Runtime], Awai
 def stage() -> Generator[Path]:
     """The server that the scripted model looks after; it becomes the working directory."""
     before = Path.cwd()
-    with tempfile.TemporaryDirectory(prefix="hookgate-demo-") as name:
+    # Of an editor that is still open somebody may just have written there.
+    with tempfile.TemporaryDirectory(prefix="hookgate-demo-", ignore_cleanup_errors=True) as name:
         folder = Path(name)
         work = folder / "server"
         (work / "releases").mkdir(parents=True)
@@ -82,17 +84,19 @@ def stage() -> Generator[Path]:
             os.chdir(before)
 
 
-def demo_config(folder: Path, *files: str) -> tuple[Config, str]:
-    """The demo's configuration, of these files that ship with it, and which redactor it runs."""
+def demo_settings(folder: Path, *files: str) -> Settings:
+    """The demo's configuration, of these files that ship with it: a hookgate.toml in that folder, which every command
+    can be given. Raises ConfigError."""
     plugins = plugins_folder()
     if plugins is None:
         raise ConfigError("the example plugins are not installed")
     binary, python = plugins / "go" / "bin" / "redact", sys.executable
-    redactor = "Go" if binary.exists() else "Python"
-    command = [str(binary)] if binary.exists() else [python, f"{plugins}/python/redact.py"]
-    text = "".join((HERE / file).read_text() for file in files)
-    filled = {"python": python, "plugins": plugins, "redact": command, "events": folder / "events.jsonl"}
-    return configuration.parse(text.format(**filled, journal=folder / "journal.db"), HERE / files[0]), redactor
+    redact = [str(binary)] if binary.exists() else [python, f"{plugins}/python/redact.py"]
+    filled = {"python": python, "plugins": plugins, "redact": redact, "events": folder / EVENTS}
+    file = folder / configuration.FILE_NAME
+    file.write_text("".join((HERE / part).read_text() for part in files).format(**filled))
+    shutil.copy(HERE / "script.json", folder)
+    return Settings(configuration.load(file)[0], folder, file)
 
 
 async def _play(runtime: Runtime) -> None:
@@ -103,8 +107,9 @@ async def _play(runtime: Runtime) -> None:
             await runtime.gateway.idle(CHAT.session_key)
 
 
-def _introduction(redactor: str, interactive: bool) -> str:
-    built = "the Go one" if redactor == "Go" else "the Python one; `make demo` builds the Go one where there is a Go"
+def _introduction(settings: Settings, interactive: bool) -> str:
+    python = "the Python one; `make demo` builds the Go one where there is a Go"
+    built = python if sys.executable in settings.config.hooks.processes["redact"].command else "the Go one"
     lines = [
         "hookgate demo: the model is a SCRIPT that ships with hookgate (no network, no key).",
         f"The hooks are real processes: weather, guard, approve, redact ({built}), audit_log.",
