@@ -213,14 +213,17 @@ async def test_damage_is_said_line_by_line_and_mended_by_nobody(folder: Path) ->
         ["store", "backup", "x"],
         ["store", "trim", "--days", "1"],
         *(["sessions", it, "telegram:1/default/0"] for it in ("show", "export", "forget")),
-        ["sessions", "list"],
+        ["sessions", "list", "--session", "nobody"],
     ],
     ids=" ".join,
 )
 async def test_a_journal_that_is_not_there_is_said_and_not_made(tmp_path: Path, command: list[str]) -> None:
     write_config(tmp_path)
     ended = await hookgate(tmp_path, *command)
-    assert (ended.returncode, ended.stdout, ended.stderr) == (1, "", f"hookgate: {tmp_path}/journal.db {MISSING}\n")
+    assert (ended.returncode, ended.stdout, ended.stderr.endswith(f" {MISSING}\n")) == (1, "", True)
+    assert "nobody" in command or ended.stderr.startswith(f"hookgate: {tmp_path}/journal.db ")
+    listed = await hookgate(tmp_path, "sessions", "list", "--json")
+    assert (listed.returncode, listed.stdout, listed.stderr) == (0, "[]\n", "")
     assert [name for name in names(tmp_path) if name.startswith("journal")] == []
 
 

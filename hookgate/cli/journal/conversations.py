@@ -26,10 +26,12 @@ if TYPE_CHECKING:
 def list_sessions(place: Place, *, as_json: bool) -> int:
     """Raises ConfigError and StoreFailed, as all do."""
     places = [(place.session, journal_of(place)), *(() if place.session else _kept(place))]
-    rows = [(name, row) for name, file in places for row in _rows(file, alone=len(places) == 1)]
+    rows = [(name, row) for name, file in places for row in _rows(file, named=bool(place.session))]
     if as_json:
         return say_json([{"id": row.conversation.id, **asdict(row), "kept_as": name} for name, row in rows])
-    for line in table((_listed(name, row) for name, row in rows), width_shown()) or ["no conversation is stored"]:
+    for line in table((_listed(name, row) for name, row in rows), width_shown()) or [
+        f"no conversation is stored in {places[0][1]}"
+    ]:
         say(line)
     return 0
 
@@ -41,11 +43,11 @@ def _kept(place: Place) -> list[tuple[str, Path]]:
     return [(f"{it.parent.name}/{it.stem}".removeprefix(f"{CHANNEL}/"), it) for it in files]
 
 
-def _rows(file: JournalPlace, *, alone: bool) -> tuple[SessionRow, ...]:
-    """`alone`: there is no other place to look."""
+def _rows(file: JournalPlace, *, named: bool) -> tuple[SessionRow, ...]:
+    """`named`: it has to be there. Else the first start makes it."""
     from hookgate.store.journal.operators.listing import read_sessions
 
-    if not alone and not is_there(file):
+    if not named and not is_there(file):
         return ()
     with open_look_at(file) as tables:
         return read_sessions(tables)

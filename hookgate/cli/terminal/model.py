@@ -31,4 +31,5 @@ async def models(runtime: Runtime, _chat: Chat) -> list[str]:
     """What is known that `/model` could name."""
     await trio.lowlevel.checkpoint()
     config = runtime.settings.config
-    return [f"{provider}/{it.id}" for provider in config.providers for it in models_of(config, provider)]
+    known = (f"{provider}/{it.id}" for provider in config.providers for it in models_of(config, provider))
+    return [*dict.fromkeys((*(it.model for it in (config.agent, *config.agents.values()) if it.model), *known))]

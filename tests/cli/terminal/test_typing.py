@@ -231,6 +231,8 @@ async def test_a_history_that_is_broken_is_a_line_and_no_end(tmp_path: Path, bro
 async def test_tab_completes_commands_what_stands_behind_them_and_files(tmp_path: Path) -> None:
     (tmp_path / "notes").mkdir()
     (tmp_path / "notes" / "today.md").touch()
+    (tmp_path / "two words").mkdir()
+    (tmp_path / "two words" / "and more.md").touch()
     more = '[models."p/large"]\ncontext_window = 1\n[models."p/little"]\ncontext_window = 1\n'
     configured(tmp_path, "http://127.0.0.1:9/v1", more)
     async with open_terminal(tmp_path, "chat", size=SIZE) as screen:
@@ -241,6 +243,10 @@ async def test_tab_completes_commands_what_stands_behind_them_and_files(tmp_path
         await screen.stands(SIZE, last("> look at @notes/today.md now"))
         await screen.type(f"{CTRL_C}look at `no\tto\tnow or nowhere\t, not at")
         await screen.stands(SIZE, last("> look at `notes/today.md now or nowhere, not at"))
+        await screen.type(f"{CTRL_C}is @tw\tand\tso? now and \t")
+        await screen.stands(SIZE, last("> is @two words/and more.md so? now and"))
+        await screen.type(f"{CTRL_C}/model \t")
+        await screen.stands(SIZE, lambda rows: any(row.strip() == "p/m" for row in rows))
         await screen.type(f"{CTRL_C}/re\t")
         await screen.stands(SIZE, lambda rows: any("/revoke" in row for row in rows))
         await screen.type(f"{CTRL_C}/quit{ENTER}")

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Iterator
+import re
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -13,7 +14,7 @@ from prompt_toolkit.document import Document
 if TYPE_CHECKING:
     from hookgate.cli.terminal.keyboard.edited import EditedKeyboard
 
-MOST = 200
+MOST, MOST_WORDS = 200, 8
 OPENING = "\"'`(["
 """What may stand before the name of a file."""
 
@@ -29,9 +30,14 @@ class LineCompleter(Completer):
             yield from (Completion(f"{line} ", -len(typed), display=line.split()[-1]) for line in sorted(found))
             if found:
                 return
-        word = typed.split()[-1].lstrip(OPENING) if typed and not typed[-1].isspace() else ""
-        if word:
-            yield from _files(self._keyboard.folder, word.removeprefix("@"))
+        yield from _named(self._keyboard.folder, typed.rpartition("\n")[2])
+
+
+def _named(home: Path, line: str) -> Sequence[Completion]:
+    """By its last word; where nothing is called so, by more of them: names may have blanks."""
+    starts = [it.start() for it in re.finditer(r"\S+", line)][-MOST_WORDS:]
+    words = (line[start:].lstrip(OPENING).removeprefix("@") for start in reversed(starts))
+    return next((found for word in words if word and (found := [*_files(home, word)])), ())
 
 
 def _files(home: Path, typed: str) -> Iterator[Completion]:
