@@ -66,11 +66,12 @@ class Way:
 
 
 @asynccontextmanager
-async def open_way(target: int) -> AsyncGenerator[Way]:
+async def open_way(target: int, host: str = "127.0.0.1") -> AsyncGenerator[Way]:
+    """`host`: the address of this machine at which it begins."""
     way = Way(target)
     way.reopen()
     async with trio.open_nursery() as nursery:
-        listening = partial(trio.serve_tcp, way.serve, 0, host="127.0.0.1", handler_nursery=nursery)
+        listening = partial(trio.serve_tcp, way.serve, 0, host=host, handler_nursery=nursery)
         listeners: list[trio.SocketListener] = await nursery.start(listening)
         way.port = listeners[0].socket.getsockname()[1]
         yield way

@@ -20,18 +20,19 @@ from time import monotonic
 import structlog
 import trio
 
-from tests.cluster.storm import FAULTS, Storm
+from tests.cluster.namespaces import no_namespaces
+from tests.cluster.storm import FAULTS, OF_NAMESPACES, Storm
 
 AT_ONCE = 2
 
 
-async def rounds(seconds: float, chance: random.Random) -> AsyncGenerator[Sequence[str]]:
+async def rounds(storm: Storm, seconds: float) -> AsyncGenerator[Sequence[str]]:
     """Each fault by itself, and then so many as the time allows, two at once."""
-    began = monotonic()
-    for name in chance.sample(FAULTS, len(FAULTS)):
+    began, faults = monotonic(), (*FAULTS, *(OF_NAMESPACES if storm.namespaces else ()))
+    for name in storm.chance.sample(faults, len(faults)):
         yield (name,)
     while monotonic() - began < seconds:
-        yield chance.sample(FAULTS, AT_ONCE)
+        yield storm.chance.sample(faults, AT_ONCE)
 
 
 async def run(storm: Storm, seconds: float, faults: Sequence[str]) -> list[str]:
@@ -39,7 +40,7 @@ async def run(storm: Storm, seconds: float, faults: Sequence[str]) -> list[str]:
         for name in faults:
             yield name.split("+")
 
-    return await storm.blow(named() if faults else rounds(seconds, storm.chance))
+    return await storm.blow(named() if faults else rounds(storm, seconds))
 
 
 def say(line: str) -> None:
@@ -47,19 +48,32 @@ def say(line: str) -> None:
     sys.stdout.flush()
 
 
+def namespaces(machines: str, faults: Sequence[str]) -> bool:
+    """Whether gateways have them: as asked for, else where this machine lets it."""
+    why_not = "" if machines == "processes" else no_namespaces()
+    if why_not:
+        say(f"no namespaces: {why_not}")
+    has_them = machines != "processes" and not why_not
+    if not has_them and (machines == "namespaces" or any(it in fault for it in OF_NAMESPACES for fault in faults)):
+        sys.exit("each gateway in a namespace of its own is what this needs")
+    return has_them
+
+
 def main() -> None:
     # Connections that are cut say so each time.
     structlog.configure(wrapper_class=structlog.make_filtering_bound_logger(logging.CRITICAL))
     parser = argparse.ArgumentParser(prog="python -m tests.cluster")
-    parser.add_argument("faults", nargs="*", help=f"of {', '.join(FAULTS)}; A+B: at once; none: all, at random")
+    parser.add_argument("faults", nargs="*", help=f"of {', '.join(FAULTS + OF_NAMESPACES)}; A+B: at once; none: all")
     parser.add_argument("--seconds", type=float, default=300.0, help="of faults at random")
     parser.add_argument("--sessions", type=int, default=500)
     parser.add_argument("--lease", type=float, default=10.0, help="in seconds")
     parser.add_argument("--talk", type=float, default=0.15, help="seconds between two messages")
+    parser.add_argument("--machines", choices=("namespaces", "processes"), help="a gateway's; none: what works here")
     parser.add_argument("--seed", type=int, default=random.randrange(1 << 30))
     given = parser.parse_args()
     folder, began = Path(tempfile.mkdtemp(prefix="hookgate-cluster-")), monotonic()
-    storm = Storm(folder, random.Random(given.seed), given.sessions, given.lease, given.talk)
+    apart = namespaces(given.machines, given.faults)
+    storm = Storm(folder, random.Random(given.seed), given.sessions, given.lease, given.talk, apart)
     problems = trio.run(run, storm, given.seconds, given.faults)
     for name, times in sorted(Counter(storm.seen).items()):
         say(f"{times:6} {name}")

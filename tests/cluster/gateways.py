@@ -7,8 +7,8 @@ import os
 import signal
 import subprocess
 import sys
-from collections.abc import Callable
-from contextlib import suppress
+from collections.abc import AsyncGenerator, Callable
+from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from time import monotonic
@@ -16,6 +16,7 @@ from time import monotonic
 import trio
 
 from tests.cli.program import environment
+from tests.cluster.namespaces import Net
 from tests.crash.killing import address_of, kill
 from tests.forwarding import Way
 from tests.processes import below, none_left
@@ -25,11 +26,13 @@ PATIENCE_S = 120.0
 
 @dataclass
 class Gateway:
-    """One machine. `way`: from it to the database. `config`: its file, in a folder of its own. `ahead_s`: of its
-    clock. `troubled`: when it was killed, stopped or cut off, each from when to when; the last may go on."""
+    """One machine. `config`: its file, in a folder of its own. `way`: from it to the database. `net`: where it is.
+    `ahead_s`: of its clock. `troubled`: when it was killed, stopped or cut off, each from when to when; the last may
+    go on."""
 
     config: Path
     way: Way
+    net: Net
     ahead_s: float
     lease_s: float
     variables: dict[str, str]
@@ -56,7 +59,15 @@ class Gateway:
         own = {"CLUSTER_CLOCK_S": str(self.ahead_s), "CLUSTER_LEASE_S": str(self.lease_s)}
         with (self.folder / "log").open("ab") as log:
             self._process = await trio.lowlevel.open_process(
-                [sys.executable, "-m", "tests.cluster.machine", "serve", "--config", str(self.config)],
+                [
+                    *self.net.inside,
+                    sys.executable,
+                    "-m",
+                    "tests.cluster.machine",
+                    "serve",
+                    "--config",
+                    str(self.config),
+                ],
                 stdin=subprocess.DEVNULL,
                 stdout=subprocess.PIPE,
                 stderr=log,
@@ -102,6 +113,18 @@ class Gateway:
             _signal(stopped, signal.SIGCONT)
         self.relieve()
 
+    @asynccontextmanager
+    async def unplugged(self) -> AsyncGenerator[None]:
+        """From the database, the model and all who talk to it at once. What it had connected may go on after that."""
+        self.trouble()
+        await self.net.plug(out=True)
+        try:
+            yield
+        finally:
+            with trio.CancelScope(shield=True):
+                await self.net.plug()
+            self.relieve()
+
     def trouble(self) -> None:
         self.troubled.append([monotonic(), float("inf")])
 
@@ -140,8 +163,7 @@ class Watch:
 
     async def held_by(self, pids: list[int]) -> list[str]:
         """What the gateway has claimed whose process is one of these."""
-        named = " OR ".join(f"name LIKE '%:{pid}'" for pid in pids) or "false"
-        id_ = (await self._asked(f"SELECT id FROM hookgate.gateways WHERE {named} LIMIT 1")).strip()
+        id_ = (await self._asked(f"SELECT id FROM hookgate.gateways WHERE {_named(pids)} LIMIT 1")).strip()
         sql = "SELECT number || ' ' || fence FROM hookgate.conversations WHERE claimed_by = '{}'"
         return (await self._asked(sql.format(id_))).splitlines() if id_ else []
 
@@ -156,10 +178,19 @@ class Watch:
             await trio.sleep(0.1)
         return TakeOver(gateway, len(had), monotonic() - since)
 
+    async def buried(self, pids: list[int]) -> None:
+        """Until the others count it as gone."""
+        while await self._asked(f"SELECT count(*) FROM hookgate.gateways WHERE {_named(pids)}") != "0\n":
+            await trio.sleep(0.1)
+
     async def _asked(self, sql: str) -> str:
         with suppress(subprocess.CalledProcessError):
             return await trio.to_thread.run_sync(self._ask, sql)
         return ""
+
+
+def _named(pids: list[int]) -> str:
+    return " OR ".join(f"name LIKE '%:{pid}'" for pid in pids) or "false"
 
 
 def _signal(pids: list[int], number: int) -> None:

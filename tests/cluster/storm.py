@@ -19,6 +19,7 @@ from tests.chaos.people import RULE, STAGES, People, model_says
 from tests.chaos.webhooks import Webhooks, open_webhooks
 from tests.cluster.books import problems
 from tests.cluster.gateways import Gateway, TakeOver, Watch
+from tests.cluster.namespaces import Net, as_seen_from, open_namespace
 from tests.crash.world import furnish
 from tests.forwarding import open_way
 from tests.model_server import open_model_server
@@ -34,17 +35,21 @@ FAULTS = (
     *("killed", "killed with its guardian", "paused", "cut off silently", "cut off", "cut off, and told"),
     *("drained", "database stopped", "database crashed", "failed over"),
 )
+OF_NAMESPACES = ("unplugged",)
+"""What can happen only to a gateway that has one."""
 
 
 @dataclass
 class Storm:
-    """`sessions`: so many people. `talk_s`: between two messages, all in all. `taken_over`: after each kill."""
+    """`sessions`: so many people. `talk_s`: between two messages, all in all. `namespaces`: each gateway has one of
+    its own. `taken_over`: after each kill."""
 
     folder: Path
     chance: Random
     sessions: int
     lease_s: float
     talk_s: float
+    namespaces: bool = False
     seen: list[str] = field(default_factory=list[str])
     taken_over: list[TakeOver] = field(default_factory=list[TakeOver])
 
@@ -101,10 +106,12 @@ class Storm:
         self.watch = Watch(self._ask)
 
     async def _gateway(self, stack: AsyncExitStack, name: str, model: str, ahead_s: float) -> Gateway:
-        way = await stack.enter_async_context(open_way(self._server.port))
-        store = f'url = "postgresql://tests@127.0.0.1:{way.port}/{self._name}"'
+        net = await stack.enter_async_context(open_namespace()) if self.namespaces else Net()
+        way = await stack.enter_async_context(open_way(self._server.port, net.ours))
+        store = f'url = "postgresql://tests@{net.ours}:{way.port}/{self._name}"'
         config = furnish(self.folder / name, model, self.webhooks.sections + RULE, *STAGES, store=store)
-        return Gateway(config, way, ahead_s, self.lease_s, self.webhooks.variables)
+        config.write_text(await as_seen_from(net, config.read_text(), stack))
+        return Gateway(config, way, net, ahead_s, self.lease_s, self.webhooks.variables)
 
     async def _end(self) -> None:
         with trio.CancelScope(shield=True):
@@ -150,6 +157,8 @@ class Storm:
                 return partial(self._silence, victims.pop())
             case "cut off" | "cut off, and told":
                 return partial(self._cut, victims.pop(), told=name != "cut off")
+            case "unplugged":
+                return partial(self._unplug, victims.pop())
             case "drained":
                 return partial(self._drain, victims.pop())
             case _:
@@ -177,6 +186,11 @@ class Storm:
         await trio.sleep(1.5 * self.lease_s)
         victim.way.reopen()
         victim.relieve()
+
+    async def _unplug(self, victim: Gateway) -> None:
+        """For longer than the lease."""
+        async with victim.unplugged():
+            await self.watch.buried(victim.pids)
 
     async def _cut(self, victim: Gateway, *, told: bool) -> None:
         for _ in range(5):

@@ -11,6 +11,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.cluster.namespaces import no_namespaces
 from tests.cluster.storm import Storm
 from tests.postgres import programs
 
@@ -18,6 +19,10 @@ from tests.postgres import programs
 pytestmark = pytest.mark.filterwarnings("ignore:Async generator 'http:ResourceWarning")
 
 LEASE_S = 4.0
+
+
+async def unplugged() -> AsyncGenerator[Sequence[str]]:
+    yield ("unplugged",)
 
 
 async def rounds() -> AsyncGenerator[Sequence[str]]:
@@ -32,8 +37,24 @@ def database() -> None:
         pytest.skip("this machine has no PostgreSQL server")
 
 
+@pytest.fixture
+def links() -> None:
+    if why_not := no_namespaces():
+        pytest.skip(f"no namespaces: {why_not}")
+
+
 @pytest.mark.usefixtures("database")
 async def test_gateways_that_are_killed_stopped_and_cut_off_keep_their_promises_together(tmp_path: Path) -> None:
     storm = Storm(tmp_path, random.Random(), 30, LEASE_S, 0.3)
     assert await storm.blow(rounds()) == []
     assert storm.books.said
+
+
+@pytest.mark.usefixtures("database", "links")
+async def test_a_gateway_whose_link_is_down_for_longer_than_its_lease_goes_on_beside_the_others(
+    tmp_path: Path,
+) -> None:
+    storm = Storm(tmp_path, random.Random(), 30, LEASE_S, 0.3, namespaces=True)
+    assert await storm.blow(unplugged()) == []
+    logs = [(it.folder / "log").read_text() for it in storm.gateways]
+    assert "gateway_lost" in "".join(logs)
