@@ -54,7 +54,7 @@ async def test_gateways_that_are_killed_stopped_and_cut_off_keep_their_promises_
 async def test_a_gateway_whose_link_is_down_for_longer_than_its_lease_goes_on_beside_the_others(
     tmp_path: Path,
 ) -> None:
-    storm = Storm(tmp_path, random.Random(), 30, LEASE_S, 0.3, namespaces=True)
+    storm = Storm(tmp_path, random.Random(), 10, LEASE_S, 0.5, namespaces=True)
     assert await storm.blow(unplugged()) == []
     logs = [(it.folder / "log").read_text() for it in storm.gateways]
     assert "gateway_lost" in "".join(logs)
