@@ -52,6 +52,8 @@ class Storm:
     namespaces: bool = False
     seen: list[str] = field(default_factory=list[str])
     taken_over: list[TakeOver] = field(default_factory=list[TakeOver])
+    _one_database: trio.Lock = field(default_factory=trio.Lock)
+    """Held by whatever happens to it: one thing after the other."""
 
     async def blow(self, rounds: AsyncGenerator[Sequence[str]]) -> list[str]:
         """What does not hold. The faults of a round come at once."""
@@ -148,7 +150,7 @@ class Storm:
             case "database crashed":
                 return partial(self._restart, "immediate")
             case "failed over":
-                return self._fail_over
+                return self._failed_over
             case "killed" | "killed with its guardian":
                 return partial(self._kill, victims.pop(), guardian=name != "killed")
             case "paused":
@@ -203,9 +205,14 @@ class Storm:
         await victim.start()
 
     async def _restart(self, how: str) -> None:
-        await trio.to_thread.run_sync(self._server.stop, how)
-        await trio.sleep(self.chance.random())
-        await trio.to_thread.run_sync(self._server.start)
+        async with self._one_database:
+            await trio.to_thread.run_sync(self._server.stop, how)
+            await trio.sleep(self.chance.random())
+            await trio.to_thread.run_sync(self._server.start)
+
+    async def _failed_over(self) -> None:
+        async with self._one_database:
+            await self._fail_over()
 
     async def _fail_over(self) -> None:
         """The machine of the database is gone in the middle of what it does; another one has followed it."""

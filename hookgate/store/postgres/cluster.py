@@ -99,6 +99,11 @@ class Beats:
         self._seen = {id_: self._first(id_, beat, now) for id_, beat in beats.items()}
         return [id_ for id_, (_, since) in self._seen.items() if now - since >= LEASE_S]
 
+    def soonest(self, now: float) -> float:
+        """Seconds until the next of them counts as gone."""
+        left = (since + LEASE_S - now for _, since in self._seen.values())
+        return min((it for it in left if it > 0), default=BEAT_S)
+
     def _first(self, id_: str, beat: float, now: float) -> tuple[float, float]:
         before = self._seen.get(id_)
         return before if before is not None and before[0] == beat else (beat, now)
@@ -150,7 +155,7 @@ async def run_beating(engine: SharedEngine, roll: Roll, started: Callable[[], No
             started()
         except StoreFailed as error:
             log.warning("database_lost", reason=str(error))
-        await trio.sleep(BEAT_S)
+        await trio.sleep(min(BEAT_S, beats.soonest(trio.current_time())))
 
 
 def _beat(me: str, description: str, tables: Tables, *, news: bool) -> tuple[list[Row], bool]:
