@@ -204,9 +204,10 @@ class Describing:
 
 
 def other_rules(gateways: Sequence[GatewayStatus]) -> tuple[GatewayStatus, ...]:
-    """Those whose approval rules say something else than those of the one that was asked."""
+    """Those whose approval rules say something else than those of the one that was asked; none while the others have
+    buried that one."""
     here = {it.rules for it in gateways if it.here}
-    return tuple(it for it in gateways if it.rules and it.rules not in here)
+    return tuple(it for it in gateways if it.rules and here and it.rules not in here)
 
 
 def problems_of_others(gateways: Sequence[GatewayStatus]) -> Iterator[str]:

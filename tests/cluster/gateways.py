@@ -168,11 +168,15 @@ class Watch:
         return (await self._asked(sql.format(id_))).splitlines() if id_ else []
 
     async def taken_over(self, gateway: str, had: list[str], since: float) -> TakeOver:
-        """Once all of it has been claimed by others, or has come to its end."""
+        """Once all of it has been claimed by others, or has come to its end: a database that stands in for another
+        may have lost that there was anything."""
         rows = ",".join(f"({row.replace(' ', ',')})" for row in had)
         begun = f"""
-            SELECT count(*) FROM (VALUES {rows}) had (number, fence) JOIN hookgate.conversations c USING (number)
-            WHERE c.fence >= had.fence + 2
+            SELECT count(*) FROM (VALUES {rows}) had (number, fence)
+            LEFT JOIN hookgate.conversations c USING (number)
+            WHERE c.fence >= had.fence + 2 OR NOT EXISTS (
+                SELECT 1 FROM hookgate.messages m WHERE m.conversation = had.number AND m.outcome IS NULL
+            )
         """
         while had and int(await self._asked(begun) or 0) < len(had):
             await trio.sleep(0.1)

@@ -14,7 +14,7 @@ from hookgate.assembly.settings import Settings
 from hookgate.cli.status.lines import report
 from hookgate.config import ConfigError
 from hookgate.control.gateway import gateway_methods
-from hookgate.operations.gateways import GatewayStatus, read_gateway
+from hookgate.operations.gateways import GatewayStatus, other_rules, read_gateway
 from hookgate.operations.metrics import metrics
 from hookgate.operations.refused import OperationRefused
 from hookgate.operations.status import status
@@ -70,6 +70,13 @@ def test_what_a_gateway_of_another_version_says_of_itself_is_understood_or_left_
     assert (found.name, found.config, found.hooks[0].state) == ("host:1", "/c", "up")
     for text in ("", "[", '{"name": 1}', '{"name": "x", "version": "9", "since": 1, "hooks": {"h": "up"}}'):
         assert read_gateway(member, text) == GatewayStatus("host:1", "9.0", 5.0)
+
+
+def test_rules_are_compared_with_those_of_the_one_that_was_asked_unless_it_is_buried() -> None:
+    here, same, other = (GatewayStatus("host", "9.0", 5.0, here=it == "h", rules=it) for it in ("h", "h", "o"))
+    same = replace(same, here=False)
+    assert other_rules((here, same, other)) == (other,)
+    assert other_rules((same, other)) == ()
 
 
 # --- a reload -----------------------------------------------------------------------------------------------
