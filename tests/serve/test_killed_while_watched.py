@@ -1,13 +1,16 @@
-"""A gateway that is killed in the middle of answers that people read at another one: they read them to their end."""
+"""A gateway that is killed in the middle of answers that people read at another one: they read them to their end, and
+what only that one ran is run by another."""
 
 from __future__ import annotations
 
 import json
+import sys
 from collections import Counter
 from collections.abc import AsyncGenerator
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass, field, replace
 from pathlib import Path
+from time import monotonic
 from typing import Any
 
 import httpx
@@ -15,7 +18,7 @@ import trio
 
 from tests.channels.openai.serving_api import asking
 from tests.channels.web.site import Heard, listening
-from tests.cli.program import run
+from tests.cli.program import PLUGINS, run
 from tests.crash.killing import kill
 from tests.model_server import Answer, Received, hang, open_model_server, says
 from tests.postgres import Server
@@ -40,6 +43,27 @@ kind = "openai"
 enabled = false
 [store]
 url = "{database}"
+[hooks.processes.watcher]
+command = ["{python}", "watcher.py"]
+observe = ["turn_end"]
+singleton = true
+"""
+WATCHER = """
+import os, time
+from hookgate_plugin import Plugin
+
+plugin = Plugin("watcher")
+
+def note(what):
+    with open("{log}", "a") as log:
+        print(os.getpid(), time.monotonic(), what, file=log)
+
+@plugin.event
+def see(event):
+    note(event.kind)
+
+note("begins")
+plugin.run()
 """
 WORDS = "The ", "answer ", "is ", "here."
 OTHERS = "Something ", "else."
@@ -110,7 +134,10 @@ async def two(
     database = server.database()
     for name in ("one", "two"):
         (folder / name).mkdir()
-        (folder / name / "hookgate.toml").write_text(CONFIGURATION.format(url=url, database=database))
+        text = CONFIGURATION.format(url=url, database=database, python=sys.executable)
+        (folder / name / "hookgate.toml").write_text(text)
+        (folder / name / "watcher.py").write_text(WATCHER.format(log=folder / "watched"))
+        (folder / name / "hookgate_plugin.py").write_text((PLUGINS / "hookgate_plugin.py").read_text())
     added = await run(folder / "one", "keys", "add", "ann", "--channel", "api")
     key = next(word for word in added.stdout.decode().split() if word.startswith("hg_"))
     async with AsyncExitStack() as stack:
@@ -156,7 +183,18 @@ async def answered(live: Heard) -> tuple[str, str]:
                     return last["text"], text
 
 
-async def test_whoever_reads_along_at_another_gateway_reads_the_answer_to_its_end(
+async def begun(log: Path, times: int) -> tuple[int, float]:
+    """Once the hook has begun so often: its process, and when."""
+    while len(found := [it.split() for it in lines_of(log) if it.endswith(" begins")]) < times:
+        await trio.sleep(0.02)
+    return int(found[-1][0]), float(found[-1][1])
+
+
+def lines_of(log: Path) -> list[str]:
+    return log.read_text().splitlines() if log.exists() else []
+
+
+async def test_whoever_reads_along_at_another_gateway_reads_to_the_end_and_a_singleton_hook_moves(
     server: Server, tmp_path: Path
 ) -> None:
     model = Model()
@@ -167,6 +205,7 @@ async def test_whoever_reads_along_at_another_gateway_reads_the_answer_to_its_en
             listening(other, "c1") as live,
         ):
             await live.next("snapshot")
+            first, _at = await begun(tmp_path / "watched", 1)
             await page.post("/api/chats/c1/messages", json=saying("page"))
             await shown(live, *WORDS[:2])
             async with trio.open_nursery() as nursery:
@@ -182,6 +221,7 @@ async def test_whoever_reads_along_at_another_gateway_reads_the_answer_to_its_en
                     model.go.set()
                 for stream in streams.values():
                     await stream.has("".join(WORDS[:2]))
+                killed = monotonic()
                 kill(owner, guardian=True)
                 assert await answered(live) in (("".join(WORDS),) * 2, ("".join(WORDS), ""))
             assert (streams["same"].text, streams["same"].reason) == ("".join(WORDS), "stop")
@@ -192,3 +232,9 @@ async def test_whoever_reads_along_at_another_gateway_reads_the_answer_to_its_en
             assert model.asked == {"page": 2, "same": 2, "other": 2, "first same": 1, "first other": 1}
             stands = await until(other, "/api/chats/c1", lambda it: it["running"] is None)
             assert [it["text"] for it in stands["messages"]] == ["page", "".join(WORDS)]
+            pid, at = await begun(tmp_path / "watched", 2)
+            print(f"the hook ran again {at - killed:.1f} s after the gateway was killed")
+            assert pid != first
+            await other.post("/api/chats/c2/messages", json=saying("first of another chat"))
+            while not any(it.split()[::2] == [f"{pid}", "turn_end"] for it in lines_of(tmp_path / "watched")):
+                await trio.sleep(0.02)
