@@ -72,11 +72,12 @@ class TurnStatus:
 @dataclass(frozen=True)
 class LastReload:
     """`id`: of the request, empty: nobody has asked; `why` it failed, empty: it did not. `configuration`: the digest
-    of what runs since."""
+    of what runs since; `did`: what has changed, in words."""
 
     id: str = ""
     why: str = ""
     configuration: str = ""
+    did: str = ""
 
 
 @dataclass(frozen=True)

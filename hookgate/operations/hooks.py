@@ -57,12 +57,13 @@ class HookStatus:
 class ReloadedGateway:
     """What a reload came to at one of several gateways: `reloaded`; `failed`, and why; `gone`, it went away
     meanwhile; `not asked`, since another one has failed. `configuration`: the digest of what runs there now; empty:
-    that is not known."""
+    that is not known. `did`: in words, of one that has reloaded."""
 
     name: str
     outcome: Literal["reloaded", "failed", "gone", "not asked"]
     why: str = ""
     configuration: str = ""
+    did: str = ""
 
 
 @dataclass(frozen=True)
@@ -79,6 +80,15 @@ class Reloaded:
     approvals_changed: bool
     needs_restart: tuple[str, ...]
     gateways: tuple[ReloadedGateway, ...] = ()
+
+
+def told(done: Reloaded) -> str:
+    """What it did at the gateway that it is of, for people."""
+    changes = {"added": done.added, "gone": done.dropped, "restarted": done.restarted, "changed": done.changed}
+    said = [f"{what}: {', '.join(names)}" for what, names in changes.items() if names]
+    said += ["the approval rules differ"] if done.approvals_changed else []
+    later = f" What changed in {', '.join(done.needs_restart)} counts only after a restart."
+    return f"{'; '.join(said) or 'no hook and no rule differs'}.{later if done.needs_restart else ''}"
 
 
 @dataclass(frozen=True)

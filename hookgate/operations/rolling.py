@@ -15,7 +15,7 @@ import trio
 
 from hookgate.assembly.app import Runtime
 from hookgate.operations.gateways import SHORT, Describing, LastReload, configuration_digest, read_gateway
-from hookgate.operations.hooks import Reloaded, ReloadedGateway, reload_hooks
+from hookgate.operations.hooks import Reloaded, ReloadedGateway, reload_hooks, told
 from hookgate.operations.refused import OperationRefused
 from hookgate.protocol.catalog import StoreFailed
 from hookgate.protocol.dataclasses import replace
@@ -100,7 +100,8 @@ async def _runs(cluster: Cluster, member: Member) -> str:
 
 
 def _row(member: Member, last: LastReload) -> ReloadedGateway:
-    return ReloadedGateway(member.name, "failed" if last.why else "reloaded", last.why, last.configuration)
+    outcome = "failed" if last.why else "reloaded"
+    return ReloadedGateway(member.name, outcome, last.why, last.configuration, last.did)
 
 
 # --- being asked --------------------------------------------------------------------------------------------
@@ -120,13 +121,14 @@ async def run_member(runtime: Runtime) -> None:
 
 
 async def _reload_here(runtime: Runtime, id_: str) -> tuple[Reloaded, LastReload]:
-    done, why = Reloaded((), (), (), (), False, ()), ""
+    done, why, did = Reloaded((), (), (), (), False, ()), "", ""
     try:
         done = await reload_hooks(runtime)
+        did = told(done)
         why = _approvers_down(runtime)
     except OperationRefused as error:
         why = str(error)
-    return done, LastReload(id_, why, configuration_digest(runtime))
+    return done, LastReload(id_, why, configuration_digest(runtime), did)
 
 
 def _approvers_down(runtime: Runtime) -> str:

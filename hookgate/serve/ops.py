@@ -17,7 +17,7 @@ from hookgate.channels.web.shapes import Card
 from hookgate.operations.approvals import decide, may_decide
 from hookgate.operations.channels import ChannelStatus, list_channels
 from hookgate.operations.gateways import DOWN, GatewayStatus, TurnStatus, list_all_hooks
-from hookgate.operations.hooks import HookStatus, Reloaded, restart_hook
+from hookgate.operations.hooks import HookStatus, Reloaded, restart_hook, told
 from hookgate.operations.journal.audit import Verified, verify_audit
 from hookgate.operations.journal.finding import Located, find_messages
 from hookgate.operations.journal.letters import drop_letter, retry_letter
@@ -233,11 +233,5 @@ async def _refusing(doing: Awaitable[T]) -> T:
 
 
 def _told(done: Reloaded) -> str:
-    changes = {"added": done.added, "gone": done.dropped, "restarted": done.restarted, "changed": done.changed}
-    said = [f"{what}: {', '.join(names)}" for what, names in changes.items() if names]
-    said += ["the approval rules differ"] if done.approvals_changed else []
-    text = f"Reloaded: {'; '.join(said)}." if said else "Reloaded: no hook and no rule differs."
-    later = f" What changed in {', '.join(done.needs_restart)} counts only after a restart."
-    if done.gateways:
-        text = " ".join((text, f"So did {len(done.gateways)} gateways, one after the other."))
-    return text + (later if done.needs_restart else "")
+    many = f" So did {len(done.gateways)} gateways, one after the other."
+    return f"Reloaded: {told(done)}{many if done.gateways else ''}"

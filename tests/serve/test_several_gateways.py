@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -11,6 +12,7 @@ import trio
 from hookgate import config as configuration
 from hookgate.approvals.rules import Rule
 from hookgate.assembly.settings import Settings
+from hookgate.cli.hooks.reloading import reload_hooks
 from hookgate.cli.status.lines import report
 from hookgate.config import ConfigError
 from hookgate.control.gateway import gateway_methods
@@ -23,6 +25,7 @@ from hookgate.protocol.codec import encode
 from hookgate.protocol.dataclasses import replace
 from hookgate.protocol.journal.cluster import Member
 from hookgate.protocol.journal.values import Upstream
+from hookgate.sections import ControlSection
 from hookgate.serve.run import Served
 from hookgate.store.postgres import cluster
 from hookgate.telemetry.exposition import exposition
@@ -113,7 +116,7 @@ note("ends")
 
 
 async def test_a_reload_goes_from_one_to_the_next_and_an_approver_is_there_before_the_old_one_goes(
-    server: Server, tmp_path: Path
+    server: Server, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     address, log = server.database(), tmp_path / "log"
     folders = [tmp_path / name for name in ("one", "two", "three")]
@@ -121,6 +124,9 @@ async def test_a_reload_goes_from_one_to_the_next_and_an_approver_is_there_befor
     for folder in folders:
         folder.mkdir()
         settings.append(sharing(folder, address, WEB + approving(folder, log=log, mark="old")))
+    socket = tmp_path / "socket"
+    config = settings[0].config
+    settings[0] = replace(settings[0], config=config.model_copy(update={"control": ControlSection(path=str(socket))}))
     async with open_several(*settings) as all_:
         log.write_text("")
         for folder in folders:
@@ -138,6 +144,24 @@ async def test_a_reload_goes_from_one_to_the_next_and_an_approver_is_there_befor
         sharing(folders[0], address, WEB + approving(folders[0], log=log, mark="alone"))
         alone = await gateway_methods(all_[0].runtime)["hooks.reload"].call(here=True)
         assert (alone.restarted, alone.gateways) == (("approver",), ())
+        # As a person asks for it.
+        sharing(folders[1], address, WEB + RULE)
+        capsys.readouterr()
+        asked = partial(reload_hooks, None, socket, as_json=False)
+        assert await trio.to_thread.run_sync(partial(asked, here=False)) == 0
+        names = [it.name for it in all_[0].runtime.journal.cluster.members]
+        shown = [line.split(None, 2) for line in capsys.readouterr().out.splitlines()]
+        assert shown[1:] == [
+            [
+                names[0],
+                "reloaded",
+                "no hook and no rule differs. What changed in control counts only after a restart.",
+            ],
+            [names[1], "reloaded", "gone: approver."],
+            [names[2], "reloaded", "no hook and no rule differs."],
+        ]
+        await trio.to_thread.run_sync(partial(asked, here=True))
+        assert capsys.readouterr().out.startswith("Reloaded: no hook and no rule differs.")
 
 
 def patterns(rule: Rule) -> tuple[str, ...]:

@@ -41,12 +41,12 @@ def hooks_list(config_file: Path | None, control: Path | None, as_json: bool) ->
 @config_option
 @control_option
 @click.option("--here", is_flag=True, help="Of several gateways that share a journal the one that is asked, alone.")
-def hooks_reload(config_file: Path | None, control: Path | None, here: bool) -> None:
+@json_option
+def hooks_reload(config_file: Path | None, control: Path | None, here: bool, as_json: bool) -> None:
     """Take over the configuration, on all gateways in turn."""
-    from hookgate.cli.control import call_gateway
+    from hookgate.cli.hooks.reloading import reload_hooks
 
-    params = '{"here": true}' if here else "{}"
-    guarded(lambda: call_gateway("hooks.reload", params, config_file, control))
+    guarded(lambda: reload_hooks(config_file, control, here=here, as_json=as_json))
 
 
 @hooks.command(name="explain")
