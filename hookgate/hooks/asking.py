@@ -6,6 +6,7 @@ Which hooks are asked, and what becomes of their answers, is the gate's.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from functools import lru_cache
 from time import perf_counter_ns
 
 import structlog
@@ -50,29 +51,28 @@ class Asking:
         """What the hook's answer counts for; never Failed. `timeout_s`: instead of the one configured, for the call
         of its own tool. `kept`: what it said to this very question before a crash counts again; a guard of
         hookgate's own costs less than that and is always asked."""
+        asked = None
         if kept is not None and not mount.rules.inside:
-            return await self._ask_once(mount, question, kept)
-        return (await self._asked(mount, question, timeout_s))[0]
-
-    async def _ask_once(self, mount: Mount, question: Question, kept: Recall) -> Answer:
-        """What it says is kept, unless it has failed."""
-        asked = Asked(kept.subject, question.stage, mount.name, question.digest, mount.digest)
-        answer = await kept.find(asked)
-        if answer is None:
-            answer, failed = await self._asked(mount, question)
-            if not failed:
-                await kept.keep(asked, answer)
+            asked = Asked(kept.subject, question.stage, mount.name, question.digest, mount.digest)
+            if (before := await kept.find(asked)) is not None:
+                return before
+        started = perf_counter_ns()
+        answer = await mount.hook.ask(question, timeout_s or mount.rules.timeout(question.stage))
+        answer, failed = self._settled(
+            mount, question, (answer, perf_counter_ns() - started), owned=timeout_s is not None
+        )
+        if asked is not None and kept is not None and not failed:
+            await kept.keep(asked, answer)
         return answer
 
-    async def _asked(self, mount: Mount, question: Question, timeout_s: float | None = None) -> tuple[Answer, bool]:
-        """And whether the hook has failed."""
-        stage, failed = question.stage, False
-        started = perf_counter_ns()
-        answer = await mount.hook.ask(question, timeout_s or mount.rules.timeout(stage))
-        duration_ns = perf_counter_ns() - started
+    def _settled(
+        self, mount: Mount, question: Question, given: tuple[Answer, int], *, owned: bool
+    ) -> tuple[Answer, bool]:
+        """The answer as it counts, on record, and whether the hook has failed. `given`: and how long that took."""
+        (answer, duration_ns), stage, failed = given, question.stage, False
         # By far the most frequent answer, and one that fits everywhere but there.
         if answer is not CONTINUE or stage is Stage.APPROVE_TOOL:
-            answer, failed = self._weighed(mount, question, answer, owned=timeout_s is not None)
+            answer, failed = self._weighed(mount, question, answer, owned=owned)
         # A hook may have been dropped while it was asked.
         if (stats := self.stats.get(mount.name)) is not None:
             stats.record("failed" if failed else answer.action, duration_ns)
@@ -163,6 +163,15 @@ def _hear(mount: Mount, question: Question, answer: Answer, *, failed: bool) -> 
     call = question.call
     if call is None or not mount.enforces:
         return
-    reason = getattr(answer, "reason", "")
-    said = Judgement(question.stage, mount.name, mount.digest, answer.action, reason, failed)
+    if answer is CONTINUE:
+        said = _continued(question.stage, mount.name, mount.digest)
+    else:
+        reason = getattr(answer, "reason", "")
+        said = Judgement(question.stage, mount.name, mount.digest, answer.action, reason, failed)
     question.step.heard.setdefault(call.id, []).append(said)
+
+
+@lru_cache(maxsize=1024)
+def _continued(stage: Stage, hook: str, digest: str) -> Judgement:
+    """By far the most frequent one, and each time the same."""
+    return Judgement(stage, hook, digest, CONTINUE.action)

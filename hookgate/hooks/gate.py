@@ -147,14 +147,14 @@ class Gate:
         """All hooks but the owner of the tool that the call is for by then, which answers in `answer_owned`."""
         walked = await self._walk.over(Question(Stage.BEFORE_TOOL, step, call), owners)
         call, mount = cast("ToolCall", walked.question.subject), walked.mount
+        if mount is None:
+            return Allowed(call)
         match walked.answer:
-            case Respond(call=said, result=result) if mount is not None:
+            case Respond(call=said, result=result):
                 self.events.emit(HookModified(mount.name, Stage.BEFORE_TOOL, ("result",), call.name), step)
                 return Answered(call, replace(call, **said), result, mount.name, mount.rules.may_respond_unapproved)
-            case Deny() as answer if mount is not None:
-                return Denied(call, decision.denial(mount.name, answer))
-            case _:
-                return Allowed(call)
+            case answer:
+                return Denied(call, decision.denial(mount.name, cast("Deny", answer)))
 
     async def approve_tool(self, step: Step, call: ToolCall) -> ToolResult | tuple[Wish, ...]:
         """The refusing result, or who wants a person asked; an empty tuple: approved, or nobody to ask. Approvers are

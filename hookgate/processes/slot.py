@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Awaitable
 from typing import Generic, TypeVar
 
+import outcome
 import trio
 
 T = TypeVar("T")
@@ -23,18 +25,21 @@ class Slot(Generic[T]):
             return
         self._value = (value,)
         if self._task is not None:
-            trio.lowlevel.reschedule(self._task)
+            trio.lowlevel.reschedule(self._task, outcome.Value(value))
             self._task = None
 
-    async def wait(self) -> T:
-        if self._value is None:
-            self._task = trio.lowlevel.current_task()
-            await trio.lowlevel.wait_task_rescheduled(self._abort)
-        else:
-            await trio.lowlevel.checkpoint()
-        assert self._value is not None  # noqa: S101 - only set() reschedules
-        return self._value[0]
+    def wait(self) -> Awaitable[T]:
+        """Trio's own coroutine: one more round it would be felt by every call to a hook."""
+        if self._value is not None:
+            return _there(self._value[0])
+        self._task = trio.lowlevel.current_task()
+        return trio.lowlevel.wait_task_rescheduled(self._abort)  # noqa: ASYNC105 - whoever waits awaits it
 
     def _abort(self, _raise_cancel: object) -> trio.lowlevel.Abort:
         self._task = None
         return trio.lowlevel.Abort.SUCCEEDED
+
+
+async def _there(value: T) -> T:
+    await trio.lowlevel.checkpoint()
+    return value

@@ -21,13 +21,12 @@ LARGE_BYTES = 16 * 1024
 _ID = re.compile(rb'\s*\{\s*(?:"jsonrpc"\s*:\s*"2\.0"\s*,\s*)?"id"\s*:\s*([0-9]{1,15})\s*,(?!\s*"method")')
 """An id at the beginning of a reply; one further in may be a member of anything."""
 
-
-_CONTINUES = re.compile(rb'\{"jsonrpc": ?"2\.0", ?"id": ?([1-9][0-9]{0,14}), ?"result": ?\{"action": ?"continue"\}\}')
-"""The answer that nearly every hook gives to nearly every call, as nearly every library writes it."""
-
 _HEAD = re.compile(rb'\{"jsonrpc": ?"2\.0", ?"id": ?([1-9][0-9]{0,14}), ?"result": ?')
 MAX_KNOWN = 8
-"""Answers that are known again: a hook that adds the same tools to every request says the same to each."""
+"""Answers that are known again. Nearly every hook says "continue" to nearly every call, and one that adds tools says
+the same to each."""
+SHORT_BYTES = 4096
+"""Up to here a copy is cheaper than another piece to write."""
 
 Params = Sequence[bytes | memoryview]
 
@@ -96,9 +95,6 @@ class Peer:
         for line in self._lines.feed(data):
             if isinstance(line, Oversize):
                 complete.append(self._lost(line))
-            elif (plain := _CONTINUES.fullmatch(line)) and (call_id := int(plain[1])) in self._pending:
-                self._pending.remove(call_id)
-                complete.append(Reply(call_id, {"action": "continue"}))
             elif line.strip():
                 complete.append(self._answer(line))
         return complete
@@ -164,9 +160,8 @@ class Peer:
 def request_parts(call_id: int, method: str, params: Params) -> list[bytes | memoryview]:
     """A line in pieces, to be written one after the other; `params` is an encoded JSON object in pieces."""
     head = b'{"jsonrpc":"2.0","id":%d,"method":"%b","params":' % (call_id, method.encode())
-    if len(params) == 1:
-        return [b"%b%b}\n" % (head, params[0])]
-    return [head, *params, b"}\n"]
+    parts = [head, *params, b"}\n"]
+    return parts if sum(map(len, parts)) > SHORT_BYTES else [b"".join(parts)]
 
 
 def request_frame(call_id: int, method: str, params: bytes) -> bytes:

@@ -59,9 +59,6 @@ SOURCES: Mapping[Stage, str] = {
 Subject = ChatMessage | LLMRequest | LLMReply | ToolCall | Finished
 Pieces = tuple[bytes | memoryview, ...]
 
-SHORT_BYTES = 4096
-"""Up to here a copy is cheaper than another piece to write."""
-
 
 @dataclass(frozen=True, slots=True)
 class Question:
@@ -99,23 +96,17 @@ class Question:
         return b"".join((*self._pieces(), b"}"))
 
     def params_parts(self, timeout_s: float) -> Pieces:
-        """The params with `deadline_ms`: one piece, of a large subject several, which is then copied for no hook."""
-        pieces, deadline_ms = self._pieces(), round(timeout_s * 1000)
-        if len(pieces) == 1:
-            return (b'%b,"deadline_ms":%d}' % (pieces[0], deadline_ms),)
-        return (*pieces, b',"deadline_ms":%d}' % deadline_ms)
+        """The params with `deadline_ms`, in pieces: what is large is copied for no hook."""
+        return (*self._pieces(), b',"deadline_ms":%d}' % round(timeout_s * 1000))
 
     def framed_params(self, timeout_s: float) -> bytes:
         return b"".join(self.params_parts(timeout_s))
 
     def _pieces(self) -> Pieces:
-        """The params object without its end: the subject's members between those that the step has anyway."""
+        """The params object without its end: its own members between those that the step has anyway."""
         if not self.encoded:
-            subject = encode(subject_members(self.subject))
-            if len(subject) > SHORT_BYTES:
-                self.encoded.append((self._head(), memoryview(subject)[1:-1], self._tail()))
-            else:
-                self.encoded.append((b"%b%b%b" % (self._head(), subject[1:-1], self._tail()),))
+            own = memoryview(encode(self._members()))[1:-1]
+            self.encoded.append((self._head(), own, self._context()))
         return self.encoded[0]
 
     def _head(self) -> bytes:
@@ -124,28 +115,25 @@ class Question:
             known[stage] = b'{"meta":%b,' % encode(meta_members(self.step, SOURCES[stage]))
         return known[stage]
 
-    def _tail(self) -> bytes:
-        subject, call = self.subject, _call(self.subject)
-        own = b',"tool_call_id":' + encode(call.id) if call is not None else b""
-        if isinstance(subject, LLMRequest):
-            own = b',"graceful_terminal":' + encode(subject.graceful_terminal)
-        if self.stage is Stage.BEFORE_SEND and isinstance(subject, ChatMessage):
-            own = b',"in_reply_to":' + encode(subject.in_reply_to)
-        return b'%b%b,"context":%b' % (self._place(), own, self._context(call))
+    def _members(self) -> dict[str, object]:
+        subject, chat = self.subject, self.step.inbound.chat
+        members = subject_members(subject)
+        members["channel"], members["chat_id"] = chat.channel, chat.chat_id
+        if (call := _call(subject)) is not None:
+            members["tool_call_id"] = call.id
+        elif isinstance(subject, LLMRequest):
+            members["graceful_terminal"] = subject.graceful_terminal
+        elif isinstance(subject, ChatMessage) and self.stage is Stage.BEFORE_SEND:
+            members["in_reply_to"] = subject.in_reply_to
+        return members
 
-    def _place(self) -> bytes:
-        known, chat = self.step.encoded, self.step.chat
-        if "place" not in known:
-            known["place"] = b',"channel":%b,"chat_id":%b' % (encode(chat.channel), encode(chat.chat_id))
-        return known["place"]
-
-    def _context(self, call: ToolCall | None) -> bytes:
+    def _context(self) -> bytes:
         """The same for all questions of a step but those about a call that needed more than strict reading."""
+        known, call = self.step.encoded, _call(self.subject)
         if call is not None and not _is_plain(call):
-            return encode(context_members(self.step, call))
-        known = self.step.encoded
+            return b',"context":%b' % encode(context_members(self.step, call))
         if "context" not in known:
-            known["context"] = encode(context_members(self.step))
+            known["context"] = b',"context":%b' % encode(context_members(self.step))
         return known["context"]
 
 
