@@ -6,6 +6,7 @@ from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager
 from pathlib import Path
 
+import psycopg
 import pytest
 import trio
 import trio.lowlevel
@@ -185,6 +186,37 @@ async def test_a_step_whose_connection_is_cut_is_stored_once_or_not_at_all(
         assert not any(it.known for it in stored)
         assert len({it.id for it in stored}) == 80
         assert len(await journal.intake.unfinished()) == 80
+
+
+async def test_messages_that_come_together_are_stored_together_and_wait_for_no_chat_that_is_held(
+    database: Database,
+) -> None:
+    came: dict[str, Accepted] = {}
+
+    async def come(journal: StoredJournal, chat: str, text: str, key: str, offset: str = "") -> None:
+        arrival = Arrival(Inbound(Chat("test", chat, "ann"), text), "agent", key, offset=offset)
+        came[text] = await journal.intake.accept(arrival)
+
+    async with opened(database) as journal:
+        for chat in "12":
+            await come(journal, chat, f"first of {chat}", chat)
+        with psycopg.connect(database.address) as other:
+            other.execute("SELECT pg_advisory_xact_lock(hashtextextended('test:2', 0))")
+            async with trio.open_nursery() as nursery:
+                nursery.start_soon(come, journal, "1", "alone", "a")
+                nursery.start_soon(come, journal, "2", "held", "b")
+                nursery.start_soon(come, journal, "1", "zero \0", "c", "17")
+                nursery.start_soon(come, journal, "1", "known", "1")
+                nursery.start_soon(come, journal, "3", "new", "d")
+                while len(came) < 6:
+                    await trio.sleep(0.02)
+                assert "held" not in came
+                other.rollback()
+        assert {text for text, it in came.items() if it.known} == {"known"}
+        assert came["known"].id == came["first of 1"].id
+        assert await journal.intake.offset("test", "") == "17"
+        waiting = [it.inbound.text for it in await journal.intake.unfinished()]
+        assert sorted(waiting) == ["alone", "first of 1", "first of 2", "held", "new", "zero \0"]
 
 
 async def test_a_connection_that_is_cut_where_the_database_hears_nothing_of_it_ends_no_gateway(

@@ -5,12 +5,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from hookgate.protocol.chat import Inbound, Outbound
+from hookgate.protocol.dataclasses import replace
 from hookgate.protocol.journal.values import Accepted, Arrival, ArrivalKind, Conversation, Outcome, Unfinished
 from hookgate.store.journal.claims import running
 from hookgate.store.journal.encoding import decoded, encoded
 from hookgate.store.journal.engine import Engine
 from hookgate.store.journal.schema import FORMAT
-from hookgate.store.journal.tables import Tables, id_of, known_as, number_of
+from hookgate.store.journal.tables import Added, Coming, Tables, id_of, known_as, number_of
 
 GOING_ON = """
     SELECT number, generation FROM conversations WHERE session = ?1 AND agent = ?2
@@ -49,11 +50,13 @@ BEGIN_ANEW = """
 class Intake:
     def __init__(self, engine: Engine) -> None:
         self._engine = engine
+        self._together = engine.together(_accept_together)
 
     async def accept(self, arrival: Arrival) -> Accepted:
-        inbound = encoded(arrival.inbound)
-        key = known_as(arrival.inbound.chat.channel, arrival.account, arrival.key) if arrival.key else None
-        return await self._engine.write(lambda tables: _accept(tables, arrival, key, inbound), barrier=True)
+        coming = _coming(arrival)
+        if arrival.effect == "none" and (accepted := await self._together((arrival, coming))):
+            return accepted
+        return await self._engine.write(lambda tables: _accept(tables, arrival, coming), barrier=True)
 
     async def settle(self, message: str, outcome: Outcome, outbox: Sequence[Outbound] = (), why: str = "") -> None:
         def settle(tables: Tables) -> None:
@@ -66,11 +69,10 @@ class Intake:
         await self._engine.write(settle, barrier=True)
 
     async def refuse(self, arrival: Arrival, why: str, outbox: Sequence[Outbound] = ()) -> Accepted:
-        inbound = encoded(arrival.inbound)
-        key = known_as(arrival.inbound.chat.channel, arrival.account, arrival.key) if arrival.key else None
+        coming = _coming(arrival)
 
         def refuse(tables: Tables) -> Accepted:
-            accepted = _accept(tables, arrival, key, inbound)
+            accepted = _accept(tables, arrival, coming)
             if not accepted.known:
                 number = number_of(accepted.id)
                 tables.post(tables.found(accepted.conversation), outbox, number)
@@ -80,10 +82,10 @@ class Intake:
         return await self._engine.write(refuse, barrier=True)
 
     async def lead(self, message: str, arrival: Arrival) -> Accepted | None:
-        number, inbound = number_of(message), encoded(arrival.inbound)
+        number, coming = number_of(message), _coming(replace(arrival, key=""))
 
         def lead(tables: Tables) -> Accepted | None:
-            return _accept(tables, arrival, None, inbound) if tables.end(number, "answered") else None
+            return _accept(tables, arrival, coming) if tables.end(number, "answered") else None
 
         return await self._engine.write(lead, barrier=True)
 
@@ -113,33 +115,55 @@ class Intake:
         return row[0] if row else ""
 
 
-def _accept(tables: Tables, arrival: Arrival, key: bytes | None, inbound: bytes) -> Accepted:
+def _coming(arrival: Arrival) -> Coming:
+    chat, account = arrival.inbound.chat, arrival.account
+    key = known_as(chat.channel, account, arrival.key) if arrival.key else None
     # Whoever has an account upstream does not wait here: any gateway will do.
-    chat, here = arrival.inbound.chat, not arrival.account
-    place, row = (chat.session_key, arrival.agent), (key, arrival.kind, tables.clock(), FORMAT, inbound)
-    added = tables.add_at_once(place, row, here=here) if arrival.effect == "none" else None
-    if added is None:
-        tables.hold(chat.session_key, alone=arrival.effect != "none")
-    elsewhere = tables.own(chat.session_key, here=here) != tables.me
-    if arrival.offset:
-        tables.run(KEEP_OFFSET, chat.channel, arrival.place, arrival.offset)
-    number, at, generation = added or (0, *(tables.one(GOING_ON, *place) or (0, 0)))
-    number = tables.add(NEW_MESSAGE, at, *row) if at and not number else number
+    return Coming(chat.session_key, arrival.agent, key, arrival.kind, encoded(arrival.inbound), here=not account)
+
+
+def _accept_together(tables: Tables, them: Sequence[tuple[Arrival, Coming]]) -> list[Accepted | None]:
+    """None: it is not stored, and takes a step of its own."""
+    added = tables.accept_together([coming for _, coming in them])
+    if not added:
+        return [_accept(tables, *it) for it in them]
+    return [_entered(tables, *it, one) if one.number else None for it, one in zip(them, added, strict=True)]
+
+
+def _accept(tables: Tables, arrival: Arrival, coming: Coming) -> Accepted:
+    tables.hold(coming.session, alone=arrival.effect != "none")
+    tables.own(coming.session, here=coming.here)
+    place, row = (coming.session, coming.agent), (coming.key, coming.kind, tables.clock(), FORMAT, coming.body)
+    at, generation = tables.one(GOING_ON, *place) or (0, 0)
+    number = tables.add(NEW_MESSAGE, at, *row) if at else 0
     if not number:
-        stored = tables.one("SELECT number, conversation FROM messages WHERE digest = ?", key)
+        stored = tables.one("SELECT number, conversation FROM messages WHERE digest = ?", coming.key)
         if stored is not None:
+            _keep_offset(tables, arrival)
             return Accepted(id_of(stored[0]), tables.conversation(stored[1]), known=True)
         begun = tables.current(*place)
         at, generation = tables.kept(begun), begun.generation
         number = tables.add(NEW_MESSAGE, at, *row)
-    conversation = Conversation(chat.session_key, arrival.agent, generation)
-    if arrival.effect == "none":
-        tables.stir(chat.session_key)
-        return Accepted(id_of(number), conversation, elsewhere=elsewhere, behind=tables.unanswered(at, number))
-    meant = _take_effect(tables, arrival, (number, at), conversation)
-    conversation = tables.current(chat.session_key, arrival.agent)
-    tables.stir(chat.session_key)
-    return Accepted(id_of(number), conversation, meant=tuple(map(id_of, meant)), elsewhere=elsewhere)
+    behind = arrival.effect == "none" and tables.unanswered(at, number)
+    return _entered(tables, arrival, coming, Added(number, at, generation, behind))
+
+
+def _entered(tables: Tables, arrival: Arrival, coming: Coming, added: Added) -> Accepted:
+    """What a message that is stored leads to at once."""
+    _keep_offset(tables, arrival)
+    elsewhere = tables.own(coming.session) != tables.me
+    conversation, meant = Conversation(coming.session, coming.agent, added.generation), list[int]()
+    if arrival.effect != "none":
+        meant = _take_effect(tables, arrival, (added.number, added.conversation), conversation)
+        conversation = tables.current(coming.session, coming.agent)
+    tables.stir(coming.session)
+    ids = tuple(map(id_of, meant))
+    return Accepted(id_of(added.number), conversation, meant=ids, elsewhere=elsewhere, behind=added.behind)
+
+
+def _keep_offset(tables: Tables, arrival: Arrival) -> None:
+    if arrival.offset:
+        tables.run(KEEP_OFFSET, arrival.inbound.chat.channel, arrival.place, arrival.offset)
 
 
 def _take_effect(tables: Tables, arrival: Arrival, place: tuple[int, int], conversation: Conversation) -> list[int]:

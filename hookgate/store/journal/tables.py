@@ -9,6 +9,7 @@ from sqlite3 import Connection
 from typing import Any
 
 from hookgate.protocol.chat import Chat, Outbound
+from hookgate.protocol.dataclasses import dataclass
 from hookgate.protocol.journal.values import Claim, Conversation, Draft, Entry, Fenced, Outcome
 from hookgate.store.alone import ME
 from hookgate.store.attempts import ENDS, UNSAID
@@ -16,6 +17,30 @@ from hookgate.store.journal.encoding import decoded, encoded
 from hookgate.store.journal.schema import FORMAT
 
 Row = tuple[Any, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Coming:
+    """A message as it is stored. `here`: as in `Tables.own`."""
+
+    session: str
+    agent: str
+    key: bytes | None
+    kind: str
+    body: bytes
+    here: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Added:
+    """Numbers of a message and its conversation, with the generation that goes on there; 0: it is not stored.
+    `behind`: as in `Accepted`."""
+
+    number: int = 0
+    conversation: int = 0
+    generation: int = 0
+    behind: bool = False
+
 
 NEW_ENTRY = "INSERT INTO entries (conversation, number, upto, at, format, body) VALUES (?, ?, ?, ?, ?, ?)"
 NEW_ROW = """
@@ -145,12 +170,9 @@ class Tables:
         one is as good as any other, since whoever asks waits here."""
         return self.me
 
-    def add_at_once(
-        self, place: tuple[str, str], row: tuple[object, ...], *, here: bool
-    ) -> tuple[int, int, int] | None:
-        """A message of a session and an agent, in one trip: its number, its conversation's, and the generation that
-        goes on there. None: the steps are made one by one. `here`: as in `own`."""
-        return None
+    def accept_together(self, coming: Sequence[Coming]) -> list[Added]:
+        """In one trip, of each whether that was enough. Empty: here the steps are made one by one."""
+        return []
 
     def unanswered(self, conversation: int, message: int) -> bool:
         """Whether others wait there before this one, which another gateway may have taken in."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping, Sequence
 from functools import cache
+from typing import cast
 
 _NUMBERED = re.compile(r"\?(\d)")
 _TEXT = re.compile(r"CAST\(([\w.]+) AS TEXT\)")
@@ -33,6 +34,8 @@ def _plain(value: object) -> object:
             return int(value)
         case str():
             return value.replace("\0", "\N{REPLACEMENT CHARACTER}")
+        case list():
+            return [_plain(it) for it in cast("list[object]", value)]
         case _:
             return value
 

@@ -3,7 +3,7 @@ one came first or the connection was lost before it was stored."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable, Sequence
 from functools import partial
 from random import random
 from typing import TypeVar, cast
@@ -18,9 +18,11 @@ from hookgate.store.postgres.faults import AGAIN, faults_named, passes
 from hookgate.store.postgres.pool import Pool
 from hookgate.store.postgres.roll import Roll
 from hookgate.store.postgres.tables import SharedTables
+from hookgate.store.postgres.together import Together
 from hookgate.store.postgres.waiting import Waiting, in_greenlet
 
 T = TypeVar("T")
+V = TypeVar("V")
 
 TRIES = 8
 """Of one step, where others come first."""
@@ -57,6 +59,9 @@ class SharedEngine:
         with shield, faults_named(self._place):
             return await self._until_done(partial(self._written, act))
         raise AssertionError("nobody cancels it")
+
+    def together(self, act: Callable[[Tables, Sequence[V]], Sequence[T]]) -> Callable[[V], Awaitable[T]]:
+        return Together[V, T](lambda values: self.write(lambda tables: act(tables, values))).ask
 
     async def read(self, act: Callable[[Tables], T]) -> T:
         with faults_named(self._place):

@@ -40,28 +40,38 @@ SHARED = (
     )
     """,
     *media.MAKE,
-    # A message of a conversation that goes on, at the gateway where it belongs: one trip in the place of four.
+    # Messages of conversations that go on, each at the gateway where it belongs, in one trip. `added` is 0 for one
+    # that takes more, or would have to wait for somebody: the others do not wait for it.
     """
-    CREATE OR REPLACE FUNCTION accept(
-        its TEXT, by_agent TEXT, wanted TEXT, its_digest BYTEA, its_kind TEXT, now DOUBLE PRECISION,
-        its_format BIGINT, body BYTEA, OUT added BIGINT, OUT place BIGINT, OUT going_on BIGINT
-    ) LANGUAGE plpgsql AS $$
+    CREATE OR REPLACE FUNCTION accept_together(
+        sessions TEXT[], agents TEXT[], gateways TEXT[], digests BYTEA[], kinds TEXT[], bodies BYTEA[],
+        now DOUBLE PRECISION, its_format BIGINT
+    ) RETURNS TABLE (added BIGINT, place BIGINT, going_on BIGINT, behind BOOLEAN) LANGUAGE plpgsql AS $$
     BEGIN
-        added := 0;
-        PERFORM pg_advisory_xact_lock_shared(hashtextextended(its, 0));
-        IF wanted <> '' AND NOT EXISTS (SELECT 1 FROM owners o WHERE o.session = its AND o.gateway = wanted) THEN
-            RETURN;
-        END IF;
-        SELECT c.number, c.generation INTO place, going_on FROM conversations c
-        WHERE c.session = its AND c.agent = by_agent
-        AND c.generation = coalesce((SELECT g.generation FROM generations g WHERE g.session = its), 0);
-        IF NOT FOUND THEN
-            RETURN;
-        END IF;
-        INSERT INTO messages AS m (conversation, digest, kind, accepted_at, format, inbound)
-        VALUES (place, its_digest, its_kind, now, its_format, body)
-        ON CONFLICT (digest) DO NOTHING RETURNING m.number INTO added;
-        added := coalesce(added, 0);
+        FOR i IN 1 .. cardinality(sessions) LOOP
+            added := 0;
+            IF NOT pg_try_advisory_xact_lock_shared(hashtextextended(sessions[i], 0)) THEN
+                RETURN NEXT;
+                CONTINUE;
+            END IF;
+            SELECT c.number, c.generation INTO place, going_on FROM conversations c
+            WHERE c.session = sessions[i] AND c.agent = agents[i]
+            AND c.generation = coalesce((SELECT g.generation FROM generations g WHERE g.session = sessions[i]), 0)
+            AND (gateways[i] = '' OR EXISTS (
+                SELECT 1 FROM owners o WHERE o.session = sessions[i] AND o.gateway = gateways[i]
+            ));
+            IF FOUND THEN
+                INSERT INTO messages AS m (conversation, digest, kind, accepted_at, format, inbound)
+                VALUES (place, digests[i], kinds[i], now, its_format, bodies[i])
+                ON CONFLICT (digest) DO NOTHING RETURNING m.number INTO added;
+                added := coalesce(added, 0);
+            END IF;
+            behind := added > 0 AND gateways[i] <> '' AND EXISTS (
+                SELECT 1 FROM messages m WHERE m.conversation = place AND m.number < added AND m.outcome IS NULL
+                AND m.kind = 'message' AND m.joined_at = 0
+            );
+            RETURN NEXT;
+        END LOOP;
     END
     $$
     """,

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING, Any
 from hookgate.protocol.chat import Chat
 from hookgate.protocol.journal.cluster import ROWS, WORK, Note
 from hookgate.store.alone import ME
-from hookgate.store.journal.tables import Row, Tables
+from hookgate.store.journal.schema import FORMAT
+from hookgate.store.journal.tables import Added, Coming, Row, Tables
 from hookgate.store.postgres.dialect import bound
 from hookgate.store.postgres.roll import Roll
 
@@ -26,12 +27,10 @@ AT_WORK = """
 """
 """A conversation that does not rest."""
 UNANSWERED = """
-    EXISTS (
-        SELECT 1 FROM messages m WHERE m.conversation = {0} AND m.number < {1} AND m.outcome IS NULL
-        AND m.kind = 'message' AND m.joined_at = 0
-    )
+    SELECT 1 FROM messages WHERE conversation = ? AND number < ? AND outcome IS NULL AND kind = 'message'
+    AND joined_at = 0 LIMIT 1
 """
-ACCEPT = f"SELECT added, place, going_on, {UNANSWERED.format('place', 'added')} FROM accept(?, ?, ?, ?, ?, ?, ?, ?)"  # noqa: S608 - constants
+ACCEPT = "SELECT * FROM accept_together(?, ?, ?, ?, ?, ?, ?, ?)"
 
 
 class SharedTables(Tables):
@@ -41,7 +40,6 @@ class SharedTables(Tables):
     def __init__(self, connection: Connection[Any], now: float, place: str, roll: Roll | None = None) -> None:
         self._connection, self._roll = connection, roll
         self._owners: dict[str, str] = {}
-        self._unanswered: bool | None = None
         self.me = ME if roll is None else roll.me
         self.notes: list[tuple[str, Note]] = []
         """What others are to be told once this step is stored, and whom."""
@@ -108,26 +106,28 @@ class SharedTables(Tables):
 
     # --- one gateway among several ---
 
-    def add_at_once(
-        self, place: tuple[str, str], row: tuple[object, ...], *, here: bool
-    ) -> tuple[int, int, int] | None:
-        session, wanted = place[0], ""
-        if self._roll is not None:
-            wanted = self.me if here else self._roll.place_of(session)
-        [number, conversation, generation, behind] = self.one(ACCEPT, *place, wanted, *row) or (0, 0, 0, False)
-        if not number:
-            return None
-        self.changed = True
-        self._owners[session] = wanted
-        self._unanswered = behind
-        return number, conversation, generation
+    def accept_together(self, coming: Sequence[Coming]) -> list[Added]:
+        wanted = [self._wanted(it.session, here=it.here) for it in coming]
+        columns = [[getattr(it, name) for it in coming] for name in ("session", "agent", "key", "kind", "body")]
+        rows = self.all(ACCEPT, *columns[:2], wanted, *columns[2:], self.clock(), FORMAT)
+        added = [Added(*row) for row in rows]
+        for it, owner, one in zip(coming, wanted, added, strict=True):
+            if one.number:
+                self.changed = True
+                self._owners[it.session] = owner
+        return added
+
+    def _wanted(self, session: str, *, here: bool) -> str:
+        if self._roll is None:
+            return ""
+        return self.me if here else self._roll.place_of(session)
 
     def own(self, session: str, *, here: bool = True) -> str:
         if self._roll is None:
             return self.me
         if session in self._owners:
             return self._owners[session]
-        wanted = self.me if here else self._roll.place_of(session)
+        wanted = self._wanted(session, here=here)
         owner = self._owner(session, wanted)
         if owner != wanted and not self.one(AT_WORK, session, session):
             owner = self._moved(session, wanted)
@@ -142,9 +142,7 @@ class SharedTables(Tables):
     def unanswered(self, conversation: int, message: int) -> bool:
         if self._roll is None:
             return False
-        if self._unanswered is None:
-            [self._unanswered] = self.one(f"SELECT {UNANSWERED.format('?', '?')}", conversation, message) or (False,)
-        return bool(self._unanswered)
+        return self.one(UNANSWERED, conversation, message) is not None
 
     def stir(self, session: str, chat: Chat | None = None) -> None:
         if self._roll is None:

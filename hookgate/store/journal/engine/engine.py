@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable, Sequence
 from typing import Protocol, TypeVar
 
 from hookgate.store.journal.tables import Tables
 
 T = TypeVar("T")
+V = TypeVar("V")
 
 
 class Engine(Protocol):
@@ -15,6 +16,10 @@ class Engine(Protocol):
 
     async def write(self, act: Callable[[Tables], T], *, barrier: bool = False) -> T:
         """Raises what `act` raises before it changes anything, and StoreFailed."""
+        ...
+
+    def together(self, act: Callable[[Tables, Sequence[V]], Sequence[T]]) -> Callable[[V], Awaitable[T]]:
+        """As `write`, with a barrier, of a value: one step is made of those that wait for it by then."""
         ...
 
     async def read(self, act: Callable[[Tables], T]) -> T:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable, Sequence
 from typing import TypeVar
 
 from hookgate.store.journal.engine.clock import Clock
@@ -11,6 +11,7 @@ from hookgate.store.journal.engine.writer import Writer
 from hookgate.store.journal.tables import Tables
 
 T = TypeVar("T")
+V = TypeVar("V")
 
 
 class FileEngine:
@@ -20,6 +21,9 @@ class FileEngine:
     async def write(self, act: Callable[[Tables], T], *, barrier: bool = False) -> T:
         """Raises what `act` raises before it changes anything, and StoreFailed."""
         return await self._writer.call(act, barrier=barrier)
+
+    def together(self, act: Callable[[Tables, Sequence[V]], Sequence[T]]) -> Callable[[V], Awaitable[T]]:
+        return lambda value: self.write(lambda tables: act(tables, [value])[0], barrier=True)
 
     async def read(self, act: Callable[[Tables], T]) -> T:
         """Raises StoreFailed."""
