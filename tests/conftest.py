@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import os
 import sys
 from collections.abc import Generator
@@ -21,6 +22,18 @@ settings.load_profile("short")
 
 def pytest_configure(config: pytest.Config) -> None:
     config.addinivalue_line("markers", "needs(NAME, ...): programs without which the test means nothing")
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_collection() -> Generator[None, object, object]:
+    """Ten thousand tests are no garbage: to look through them again and again takes as long as to collect them."""
+    gc.disable()
+    try:
+        return (yield)
+    finally:
+        gc.collect()
+        gc.freeze()
+        gc.enable()
 
 
 @pytest.hookimpl(trylast=True)
