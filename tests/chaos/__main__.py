@@ -84,7 +84,7 @@ class Storm:
 
     async def _end(self, process: trio.Process) -> None:
         with trio.CancelScope(shield=True):
-            self.books.deaths.append(monotonic())
+            self.books.deaths.append(((now := monotonic()), now))
             kill(process)
             await process.wait()
             await none_left(self.config)

@@ -56,17 +56,17 @@ class Said:
 
 @dataclass
 class Books:
-    """`deaths`: when the gateway was killed. `stood`: when each message was first seen in its chat."""
+    """`deaths`: when a gateway was killed, or was thought dead, each from when to when. `stood`: when each message
+    was first seen in its chat."""
 
     platform: Chats
     said: dict[str, Said] = field(default_factory=dict[str, Said])
-    deaths: list[float] = field(default_factory=list[float])
+    deaths: list[tuple[float, float]] = field(default_factory=list[tuple[float, float]])
     stood: dict[str, float] = field(default_factory=dict[str, float])
 
     def look(self) -> None:
-        for chat in self.platform.chats:
-            for it in self.platform.read(chat):
-                self.stood.setdefault(it.id, monotonic())
+        for id_ in self.platform.standing():
+            self.stood.setdefault(id_, monotonic())
 
     def settled(self, journal: JournalPlace) -> bool:
         """Whether everything that was said has come in, to its end, and to its chat."""
@@ -113,8 +113,11 @@ class Books:
 
     def _is_excused(self, before: Read, again: Read) -> bool:
         """Nobody could tell the gateway, or the one that was told has died since."""
-        died = any(self.stood[before.id] - 1 <= it <= self.stood[again.id] for it in self.deaths)
+        died = self._died(self.stood[before.id] - 1, self.stood[again.id])
         return died or (self.platform.repeats and not before.heard)
+
+    def _died(self, since: float, until: float) -> bool:
+        return any(begin <= until and since <= end for begin, end in self.deaths)
 
     def _of_effects(self, seen: Effects) -> Iterator[str]:
         by_call = {it.call: it for it in self.said.values()}
@@ -125,15 +128,21 @@ class Books:
                 yield f"the hook was passed over: {call}"
             if call.startswith("never") or (call.startswith("careful") and not by_call[call].allowed):
                 yield f"nobody allowed it: {call}"
-        if not self.deaths:
-            for said in self.said.values():
-                if (said.kind == "append" or (said.kind == "careful" and said.allowed)) and not seen.ran[said.call]:
-                    yield f"answered, and never ran: {said.text}"
+        answered = {
+            (chat, it.text): it.id for chat in self.platform.chats for it in reversed(self.platform.read(chat))
+        }
+        for said in self.said.values():
+            wanted = said.kind == "append" or (said.kind == "careful" and said.allowed)
+            answer = answered.get((said.chat, said.answer))
+            if wanted and answer and not seen.ran[said.call] and not self._died(said.at, self.stood[answer]):
+                yield f"answered, and never ran: {said.text}"
 
     @property
     def totals(self) -> Counter[str]:
         questions = sum(it.kind == "careful" for it in self.said.values())
-        return Counter({"messages": len(self.said), "questions": questions, "deaths": len(self.deaths)})
+        again = sum(len(list(_repeated(self.platform.read(chat)))) for chat in self.platform.chats)
+        counted = {"messages": len(self.said), "questions": questions, "deaths": len(self.deaths)}
+        return Counter({**counted, "read again": again})
 
 
 def _unexplained(missing: list[str], between: list[str]) -> int:

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import json
-from collections.abc import AsyncGenerator
+from collections.abc import AsyncGenerator, Iterable
 from contextlib import asynccontextmanager
 from random import Random
 from typing import Any
 
 from starlette.responses import Response
 
-from tests.channels.discord.fake import ANN, DM, TOKEN, FakeDiscord, open_fake, refused_with, too_many
+from tests.channels.discord.fake import ANN, DM, ME, TOKEN, FakeDiscord, open_fake, refused_with, too_many
 from tests.chaos.platform import Card, Read
 from tests.chaos.unrest import Unrest
 
@@ -65,9 +65,14 @@ class Discord:
     def read(self, chat: str) -> list[Read]:
         return [Read(it["id"], _plain(it["content"]), it["id"] not in self._unheard) for it in self.fake.sent(chat)]
 
+    def standing(self) -> Iterable[str]:
+        return [it["id"] for it in self.fake.messages.values() if it["author"]["id"] == ME["id"]]
+
+    def record(self) -> Iterable[object]:
+        return self.fake.calls
+
     def cards(self) -> list[Card]:
-        every = [it for chat in self.chats for it in self.fake.sent(chat) if it["components"]]
-        return [Card(it["id"], it["content"]) for it in every]
+        return [Card(it["id"], it["content"]) for it in self.fake.messages.values() if it["components"]]
 
     def press(self, card: Card, *, allow: bool) -> None:
         message = self.fake.messages[card.id]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Protocol
 
@@ -27,7 +28,8 @@ class Read:
 
 class Chats(Protocol):
     """`repeats`: whether what was sent and not confirmed may stand there twice, since the platform knows no key by
-    which it could tell. `wrong`: what was wrong with the gateway's requests."""
+    which it could tell. `wrong`: what was wrong with the gateway's requests. `sections`: of the configuration;
+    `variables`: of the environment, secrets. `refusals`: how often something was refused."""
 
     repeats: bool
 
@@ -35,30 +37,33 @@ class Chats(Protocol):
     def chats(self) -> tuple[str, ...]: ...
     @property
     def wrong(self) -> list[str]: ...
-
-    def say(self, chat: str, text: str) -> None: ...
-    def read(self, chat: str) -> list[Read]: ...
-    def cards(self) -> list[Card]: ...
-    def press(self, card: Card, *, allow: bool) -> None: ...
-
-
-class Platform(Chats, Protocol):
-    """`sections`: of the configuration; `variables`: of the environment, secrets."""
-
-    unrest: Unrest
-
     @property
     def sections(self) -> str: ...
     @property
     def variables(self) -> dict[str, str]: ...
     @property
-    def acknowledged_ms(self) -> list[float]:
-        """How long each update took, in turn, from its coming to the platform's hearing that it is stored."""
+    def refusals(self) -> int: ...
+
+    def say(self, chat: str, text: str) -> None: ...
+    def read(self, chat: str) -> list[Read]: ...
+    def standing(self) -> Iterable[str]:
+        """The ids of all that is read in any chat."""
         ...
 
+    def record(self) -> Iterable[object]:
+        """What came, in its order, for whoever looks for what went wrong."""
+        ...
+
+    def cards(self) -> list[Card]: ...
+    def press(self, card: Card, *, allow: bool) -> None: ...
+
+
+class Platform(Chats, Protocol):
+    unrest: Unrest
+
     @property
-    def refusals(self) -> int:
-        """How often something was refused since."""
+    def acknowledged_ms(self) -> list[float]:
+        """How long each update took, in turn, from its coming to the platform's hearing that it is stored."""
         ...
 
     def refuse(self, seconds: float) -> None:

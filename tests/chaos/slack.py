@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import AsyncGenerator
+from collections.abc import AsyncGenerator, Iterable
 from contextlib import asynccontextmanager
 from random import Random
 from typing import Any
@@ -64,9 +64,15 @@ class Slack:
         sent = [(f"{chat}/{it['ts']}", it["text"]) for it in self.fake.sent(chat)]
         return [Read(id_, text, id_ not in self._unheard) for id_, text in sent]
 
+    def standing(self) -> Iterable[str]:
+        return [f"{chat}/{ts}" for (chat, ts), it in self.fake.messages.items() if it.get("bot_id")]
+
+    def record(self) -> Iterable[object]:
+        return self.fake.calls
+
     def cards(self) -> list[Card]:
-        every = [(chat, it) for chat in self.chats for it in self.fake.sent(chat) if _has_buttons(it)]
-        return [Card(f"{chat}/{it['ts']}", json.dumps(it)) for chat, it in every]
+        every = [it for it in self.fake.messages.items() if _has_buttons(it[1])]
+        return [Card(f"{chat}/{ts}", json.dumps(it)) for (chat, ts), it in every]
 
     def press(self, card: Card, *, allow: bool) -> None:
         chat, ts = card.id.split("/")

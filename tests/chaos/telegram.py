@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import AsyncGenerator
+from collections.abc import AsyncGenerator, Iterable
 from contextlib import asynccontextmanager
 from random import Random
 from typing import Any
@@ -53,12 +53,17 @@ class Telegram:
         self.fake.say(text, user=_user(chat))
 
     def read(self, chat: str) -> list[Read]:
-        sent = [(f"{chat}/{it['message_id']}", it) for it in self.fake.sent(int(chat))]
+        sent = [(_id(it), it) for it in self.fake.sent(int(chat))]
         return [Read(id_, it.get("text", ""), id_ not in self._unheard) for id_, it in sent]
 
+    def standing(self) -> Iterable[str]:
+        return [_id(it) for it in self.fake.messages.values() if it["from"]["is_bot"]]
+
+    def record(self) -> Iterable[object]:
+        return self.fake.calls
+
     def cards(self) -> list[Card]:
-        every = [(chat, it) for chat in self.chats for it in self.fake.sent(int(chat)) if "reply_markup" in it]
-        return [Card(f"{chat}/{it['message_id']}", it["text"]) for chat, it in every]
+        return [Card(_id(it), it["text"]) for it in self.fake.messages.values() if "reply_markup" in it]
 
     def press(self, card: Card, *, allow: bool) -> None:
         chat, id_ = card.id.split("/")
@@ -85,7 +90,11 @@ class Telegram:
         result = json.loads(body).get("result")
         for it in result if isinstance(result, list) else [result]:
             if isinstance(it, dict) and "message_id" in it:
-                self._unheard.add(f"{it['chat']['id']}/{it['message_id']}")
+                self._unheard.add(_id(it))
+
+
+def _id(message: dict[str, Any]) -> str:
+    return f"{message['chat']['id']}/{message['message_id']}"
 
 
 def _user(chat: str) -> dict[str, Any]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import json
 from collections import defaultdict
-from collections.abc import AsyncGenerator, Callable, Sequence
+from collections.abc import AsyncGenerator, Callable, Iterable, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from random import Random
@@ -29,6 +29,7 @@ url = "{{url}}"
 allow_private = true
 """
 AGAIN_S, ANSWER_S = 0.2, 8.0
+ANSWER, NOTE = "hookgate.message.answer", "hookgate.message.notice"
 MARKS = {"notice": NOTICE, "error": NOTICE}
 
 
@@ -52,7 +53,7 @@ class Webhooks:
         self.accepted = dict[str, str]()
         """What each message is called by the journal, by the webhook's own id."""
         self.refusals = 0
-        self._by_chat = defaultdict[str, list[Told]](list)
+        self._by_chat, self._answers = defaultdict[str, list[Told]](list), dict[str, str]()
         self._chance, self._addresses = chance, addresses
         self._boxes = {it: trio.open_memory_channel[tuple[str, str]](10_000) for it in self.chats}
         self._numbers = defaultdict[str, int](int)
@@ -83,6 +84,13 @@ class Webhooks:
         said = (it for it in self._by_chat[chat] if it.event["type"].startswith("hookgate.message."))
         return [Read(it.event["id"], _marked(it.event), heard=True) for it in said]
 
+    def standing(self) -> Iterable[str]:
+        self._take()
+        return list(self.told)
+
+    def record(self) -> Iterable[object]:
+        return [it.event for it in self.told.values()]
+
     def cards(self) -> list[Card]:
         self._take()
         over = {
@@ -99,11 +107,15 @@ class Webhooks:
         self._take()
         return [it for it in self.told.values() if len(it.at) > 1]
 
-    async def run(self) -> None:
-        """Until cancelled."""
-        async with trio.open_nursery() as self._pressing:
+    @asynccontextmanager
+    async def open(self) -> AsyncGenerator[None]:
+        """Sends what they say."""
+        async with open_receiver() as receiver, trio.open_nursery() as self._pressing:
+            self.url, self.sent = receiver.url, receiver.sent
             for chat in self.chats:
                 self._pressing.start_soon(self._post_all, chat)
+            yield
+            self._pressing.cancel_scope.cancel()
 
     async def _post_all(self, chat: str) -> None:
         """One after the other, so that their order is known; nobody waits for answers."""
@@ -142,10 +154,18 @@ class Webhooks:
             if told is None:
                 told = self.told[event["id"]] = Told(event)
                 self._by_chat[event["data"]["chat"]].append(told)
+                self._answered(event)
             elif told.event != event and event["type"] == told.event["type"]:
                 self.wrong.append(f"came again as another one: {event} after {told.event}")
             told.at.append(monotonic())
         self._read = len(self.sent)
+
+    def _answered(self, event: Any) -> None:
+        """One answer to each message, whoever has made it, and each notice once."""
+        said = event["data"]
+        what = {ANSWER: said.get("in_reply_to", ""), NOTE: said.get("text", "")}.get(event["type"])
+        if what and (before := self._answers.setdefault(what, event["id"])) != event["id"]:
+            self.wrong.append(f"answered twice, as {before} and as {event['id']}: {what}")
 
 
 def _marked(event: Any) -> str:
@@ -157,6 +177,5 @@ async def open_webhooks(
     chance: Random, chats: int, addresses: Callable[[], Sequence[str]]
 ) -> AsyncGenerator[Webhooks]:
     webhooks = Webhooks(chance, chats, addresses)
-    async with open_receiver() as receiver:
-        webhooks.url, webhooks.sent = receiver.url, receiver.sent
+    async with webhooks.open():
         yield webhooks

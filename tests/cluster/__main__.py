@@ -20,10 +20,14 @@ from time import monotonic
 import structlog
 import trio
 
+from tests.chaos.platforms import PLATFORMS
+from tests.chaos.webhooks import Webhooks
 from tests.cluster.namespaces import no_namespaces
-from tests.cluster.storm import FAULTS, OF_NAMESPACES, Storm
+from tests.cluster.storm import FAULTS, OF_NAMESPACES, WEBHOOKS, Storm
 
 AT_ONCE = 2
+TELL_LOOPBACK = ("slack", "discord")
+"""They say themselves where their sockets are, which is nowhere in a namespace: gateways are processes there."""
 
 
 async def rounds(storm: Storm, seconds: float) -> AsyncGenerator[Sequence[str]]:
@@ -64,6 +68,12 @@ def main() -> None:
     structlog.configure(wrapper_class=structlog.make_filtering_bound_logger(logging.CRITICAL))
     parser = argparse.ArgumentParser(prog="python -m tests.cluster")
     parser.add_argument("faults", nargs="*", help=f"of {', '.join(FAULTS + OF_NAMESPACES)}; A+B: at once; none: all")
+    parser.add_argument(
+        "--platform",
+        default=WEBHOOKS,
+        choices=(WEBHOOKS, *PLATFORMS),
+        help=f"where people talk; {WEBHOOKS} if not given",
+    )
     parser.add_argument("--seconds", type=float, default=300.0, help="of faults at random")
     parser.add_argument("--sessions", type=int, default=500)
     parser.add_argument("--lease", type=float, default=10.0, help="in seconds")
@@ -72,8 +82,8 @@ def main() -> None:
     parser.add_argument("--seed", type=int, default=random.randrange(1 << 30))
     given = parser.parse_args()
     folder, began = Path(tempfile.mkdtemp(prefix="hookgate-cluster-")), monotonic()
-    apart = namespaces(given.machines, given.faults)
-    storm = Storm(folder, random.Random(given.seed), given.sessions, given.lease, given.talk, apart)
+    apart = namespaces("processes" if given.platform in TELL_LOOPBACK else given.machines, given.faults)
+    storm = Storm(folder, random.Random(given.seed), given.sessions, given.lease, given.talk, apart, given.platform)
     problems = trio.run(run, storm, given.seconds, given.faults)
     for name, times in sorted(Counter(storm.seen).items()):
         say(f"{times:6} {name}")
@@ -82,7 +92,8 @@ def main() -> None:
             f"{it.gateway} was killed with {it.had} conversations: others had begun with all after {it.seconds:.1f} s"
         )
     figures = ", ".join(f"{number} {what}" for what, number in storm.books.totals.items())
-    say(f"{figures}; {storm.webhooks.refusals} refusals; {len(storm.webhooks.doubles())} came again by the same key")
+    again = f"; {len(it.doubles())} came again by the same key" if isinstance(it := storm.platform, Webhooks) else ""
+    say(f"{given.platform}: {figures}; {it.refusals} refusals{again}")
     for problem in problems:
         say(f"BROKEN: {problem}")
     held = f"not everything held, see {folder}" if problems else "every promise held"

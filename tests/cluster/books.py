@@ -10,7 +10,8 @@ from itertools import pairwise
 from hookgate.store.journal.tables import Tables
 from hookgate.store.places import Database, open_look_at
 from tests.chaos.books import Books
-from tests.chaos.webhooks import Told, Webhooks
+from tests.chaos.platform import Chats
+from tests.chaos.webhooks import Webhooks
 from tests.cluster.gateways import Gateway
 from tests.crash.world import effects
 
@@ -29,9 +30,11 @@ SPENT = """
 """
 
 
-def problems(books: Books, webhooks: Webhooks, gateways: Sequence[Gateway], database: Database) -> list[str]:
-    folders = [it.folder for it in gateways]
-    found = [*books.problems(database, *folders), *_of_chats(webhooks), *_of_doubles(webhooks.doubles(), gateways)]
+def problems(books: Books, platform: Chats, gateways: Sequence[Gateway], database: Database) -> list[str]:
+    books.deaths = [(begin, end) for it in gateways for begin, end in it.troubled]
+    found = [*books.problems(database, *(it.folder for it in gateways))]
+    if isinstance(platform, Webhooks):
+        found += _of_doubles(platform, books.deaths)
     with open_look_at(database) as tables:
         found += _of_journal(tables)
     return [*found, *_of_places(books, gateways)]
@@ -53,20 +56,10 @@ def _of_journal(tables: Tables) -> Iterator[str]:
         yield "an approval was spent that nobody had given"
 
 
-def _of_chats(webhooks: Webhooks) -> Iterator[str]:
-    """One answer to each message, whoever has made it."""
-    answered = dict[str, str]()
-    for told in webhooks.told.values():
-        event, answers = told.event, told.event["data"].get("in_reply_to")
-        if event["type"] == "hookgate.message.answer" and answered.setdefault(answers, event["id"]) != event["id"]:
-            yield f"answered twice, as {answered[answers]} and as {event['id']}: {answers}"
-
-
-def _of_doubles(doubles: list[Told], gateways: Sequence[Gateway]) -> Iterator[str]:
-    """Something came again though nobody had died, or was away, between the sending and the receipt."""
-    troubles = [it for gateway in gateways for it in gateway.troubled]
-    for told in doubles:
-        if not any(begin <= told.at[-1] and told.at[0] <= end for begin, end in troubles):
+def _of_doubles(webhooks: Webhooks, deaths: Sequence[tuple[float, float]]) -> Iterator[str]:
+    """Something came again, by its key, though nobody had died, or was away, between the sending and the receipt."""
+    for told in webhooks.doubles():
+        if not any(begin <= told.at[-1] and told.at[0] <= end for begin, end in deaths):
             yield f"came {len(told.at)} times, and nobody had died: {told.event}"
 
 

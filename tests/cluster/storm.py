@@ -4,7 +4,7 @@ the database itself. Prints nothing; the books say what does not hold."""
 from __future__ import annotations
 
 from collections.abc import AsyncGenerator, Awaitable, Callable, Sequence
-from contextlib import AsyncExitStack, ExitStack
+from contextlib import AbstractAsyncContextManager, AsyncExitStack, ExitStack
 from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
@@ -16,7 +16,9 @@ import trio
 from hookgate.store.places import Database
 from tests.chaos.books import Books
 from tests.chaos.people import RULE, STAGES, People, model_says
-from tests.chaos.webhooks import Webhooks, open_webhooks
+from tests.chaos.platform import Chats
+from tests.chaos.platforms import PLATFORMS
+from tests.chaos.webhooks import open_webhooks
 from tests.cluster.books import problems
 from tests.cluster.gateways import Gateway, TakeOver, Watch
 from tests.cluster.namespaces import Net, as_seen_from, open_namespace
@@ -29,6 +31,7 @@ NAMES = ("one", "two", "three")
 CLOCKS_S = (-150.0, 0.0, 150.0)
 """Five minutes apart; what is signed may be as old as that."""
 KINDS = ("say", "say", "append", "append", "careful", "never", "spam", "tell")
+WEBHOOKS = "webhooks"
 LOOK_S = 0.3
 PATIENCE_S = 300.0
 FAULTS = (
@@ -42,7 +45,7 @@ OF_NAMESPACES = ("unplugged",)
 @dataclass
 class Storm:
     """`sessions`: so many people. `talk_s`: between two messages, all in all. `namespaces`: each gateway has one of
-    its own. `taken_over`: after each kill."""
+    its own. `on`: where they talk, one of the chat platforms, or by webhooks. `taken_over`: after each kill."""
 
     folder: Path
     chance: Random
@@ -50,6 +53,7 @@ class Storm:
     lease_s: float
     talk_s: float
     namespaces: bool = False
+    on: str = WEBHOOKS
     seen: list[str] = field(default_factory=list[str])
     taken_over: list[TakeOver] = field(default_factory=list[TakeOver])
     _one_database: trio.Lock = field(default_factory=trio.Lock)
@@ -63,15 +67,12 @@ class Storm:
             self._name = address.rpartition("/")[2]
             async with AsyncExitStack() as stack:
                 await self._open(stack)
-                async with trio.open_nursery() as nursery:
-                    nursery.start_soon(self.webhooks.run)
-                    async with trio.open_nursery() as talking:
-                        talking.start_soon(self.people.talk)
-                        async for names in rounds:
-                            await self._together(names)
-                        talking.cancel_scope.cancel()
-                    await self._come_to_rest()
-                    nursery.cancel_scope.cancel()
+                async with trio.open_nursery() as talking:
+                    talking.start_soon(self.people.talk)
+                    async for names in rounds:
+                        await self._together(names)
+                    talking.cancel_scope.cancel()
+                await self._come_to_rest()
             return await trio.to_thread.run_sync(self._problems)
 
     @property
@@ -82,20 +83,18 @@ class Storm:
         return self._server.sql(sql, self.database.address)
 
     def _problems(self) -> list[str]:
-        found = problems(self.books, self.webhooks, self.gateways, self.database)
+        found = problems(self.books, self.platform, self.gateways, self.database)
         if found:
             (self.folder / "journal.sql").write_text(self._server.dump(self.database.address))
-            told = [it.event for it in self.webhooks.told.values()]
-            (self.folder / "told").write_text("\n".join(map(str, told)))
+            (self.folder / "told").write_text("\n".join(map(str, self.platform.record())))
         return found
 
     # --- what there is ---
 
     async def _open(self, stack: AsyncExitStack) -> None:
-        opening = open_webhooks(self.chance, self.sessions, lambda: [it.address for it in self.gateways])
-        self.webhooks: Webhooks = await stack.enter_async_context(opening)
-        self.books = Books(self.webhooks)
-        self.people = People(self.webhooks, self.books, self.chance, KINDS, self.talk_s)
+        self.platform: Chats = await stack.enter_async_context(self._open_platform())
+        self.books = Books(self.platform)
+        self.people = People(self.platform, self.books, self.chance, KINDS, self.talk_s)
         model = await stack.enter_async_context(open_model_server(otherwise=model_says))
         self.gateways = [
             await self._gateway(stack, name, model.base_url, ahead_s)
@@ -107,13 +106,18 @@ class Storm:
                 nursery.start_soon(it.start)
         self.watch = Watch(self._ask)
 
+    def _open_platform(self) -> AbstractAsyncContextManager[Chats]:
+        if self.on != WEBHOOKS:
+            return PLATFORMS[self.on](self.chance, self.sessions)
+        return open_webhooks(self.chance, self.sessions, lambda: [it.address for it in self.gateways])
+
     async def _gateway(self, stack: AsyncExitStack, name: str, model: str, ahead_s: float) -> Gateway:
         net = await stack.enter_async_context(open_namespace()) if self.namespaces else Net()
         way = await stack.enter_async_context(open_way(self._server.port, net.ours))
         store = f'url = "postgresql://tests@{net.ours}:{way.port}/{self._name}"'
-        config = furnish(self.folder / name, model, self.webhooks.sections + RULE, *STAGES, store=store)
+        config = furnish(self.folder / name, model, self.platform.sections + RULE, *STAGES, store=store)
         config.write_text(await as_seen_from(net, config.read_text(), stack))
-        return Gateway(config, way, net, ahead_s, self.lease_s, self.webhooks.variables)
+        return Gateway(config, way, net, ahead_s, self.lease_s, self.platform.variables)
 
     async def _end(self) -> None:
         with trio.CancelScope(shield=True):
@@ -129,7 +133,7 @@ class Storm:
                 nursery.cancel_scope.cancel()
         for it in self.gateways:
             if (status := await it.drain()) != 0:
-                self.webhooks.wrong.append(f"{it.name} ended with status {status}")
+                self.platform.wrong.append(f"{it.name} ended with status {status}")
 
     # --- what happens ---
 
@@ -201,7 +205,7 @@ class Storm:
 
     async def _drain(self, victim: Gateway) -> None:
         if (status := await victim.drain()) != 0:
-            self.webhooks.wrong.append(f"{victim.name} drained with status {status}")
+            self.platform.wrong.append(f"{victim.name} drained with status {status}")
         await victim.start()
 
     async def _restart(self, how: str) -> None:
