@@ -162,8 +162,8 @@ class Webhooks:
 
     def _answered(self, event: Any) -> None:
         """One answer to each message, whoever has made it, and each notice once."""
-        said = event["data"]
-        what = {ANSWER: said.get("in_reply_to", ""), NOTE: said.get("text", "")}.get(event["type"])
+        answers = event["data"].get("in_reply_to")
+        what = {ANSWER: answers, NOTE: f"{answers} {event['data'].get('text')}"}.get(event["type"])
         if what and (before := self._answers.setdefault(what, event["id"])) != event["id"]:
             self.wrong.append(f"answered twice, as {before} and as {event['id']}: {what}")
 
