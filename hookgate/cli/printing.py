@@ -136,3 +136,12 @@ def _wrapped(line: tuple[str, str], indent: int, width: int | None) -> list[str]
     from textwrap import wrap
 
     return wrap(text, width - 1, initial_indent=head, subsequent_indent=" " * indent)
+
+
+def to_stderr(line: str) -> None:
+    stderr(printable(line) + "\n")
+
+
+def stderr(text: str) -> None:
+    sys.stderr.write(text)
+    sys.stderr.flush()

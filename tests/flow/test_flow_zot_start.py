@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 from pathlib import Path
 
 import pytest
@@ -14,8 +15,10 @@ from tests.cli.program import (
     PROMPT,
     configured,
     environment,
+    leaves,
     none_left,
     open_pipes,
+    open_terminal,
     processes_of,
     run,
 )
@@ -158,6 +161,23 @@ async def test_a_chat_says_once_that_one_has_not_come_up(tmp_path: Path) -> None
     ended = await run(configured(tmp_path, NOWHERE), "chat", "--no-ext", "-e", str(bad), stdin=b"/quit\n")
     [line] = ended.stderr.decode().splitlines()
     assert line.startswith(f"extension load: {bad}: parse hello: ")
+
+
+async def test_a_chat_says_whom_it_waits_for_and_begins_once_it_is_there(tmp_path: Path) -> None:
+    cold = ruled(tmp_path, "cold", command("cold"))
+    manifest = json.loads((cold / "extension.json").read_text())
+    gate = tmp_path / "gate"
+    os.mkfifo(gate)
+    command_line = [manifest["exec"], *manifest["args"]]
+    waits = {"exec": "sh", "args": ["-c", f'read it < "{gate}"; exec "$@"', "sh", *command_line]}
+    (cold / "extension.json").write_text(json.dumps({**manifest, **waits}))
+    patient = "[zot]\nhello_timeout_ms = 60000\n"
+    async with open_terminal(configured(tmp_path, NOWHERE, patient), "chat", "--no-ext", "-e", str(cold)) as screen:
+        await screen.sees("waiting for the hello of zot:cold")
+        with trio.fail_after(DEADLINE_S):
+            await trio.to_thread.run_sync(gate.write_text, "go\n", abandon_on_cancel=True)
+        await screen.sees("1 extension")
+        await leaves(screen, tmp_path)
 
 
 async def test_stubborn_extensions_do_not_keep_a_chat_from_ending(tmp_path: Path) -> None:

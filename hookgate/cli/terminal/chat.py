@@ -23,12 +23,11 @@ from hookgate.assembly.settings import Ports, Settings
 from hookgate.assembly.tools.opening import keeping_of
 from hookgate.channels.dialogue import WHOLE
 from hookgate.channels.display.working import OBSERVED
-from hookgate.channels.printable import printable
 from hookgate.channels.screen import Write
 from hookgate.channels.surface import TerminalSurface
 from hookgate.channels.terminal import NAME, Terminal
 from hookgate.cli.config.vouching import ask_about_changes
-from hookgate.cli.printing import screen_size
+from hookgate.cli.printing import screen_size, to_stderr
 from hookgate.cli.terminal import extension_lines
 from hookgate.cli.terminal.commands import TerminalCommands
 from hookgate.cli.terminal.flags import Flags
@@ -38,6 +37,7 @@ from hookgate.cli.terminal.pictures import picture
 from hookgate.cli.terminal.printing import GOES_ON, PROMPT, prompt_text, welcome
 from hookgate.cli.terminal.prompt import Prompt
 from hookgate.cli.terminal.recalling import recalled, short
+from hookgate.cli.terminal.starting import open_starting
 from hookgate.cli.terminal.trust import introduce
 from hookgate.hooks.rules import Mount
 from hookgate.loop.sessions.jobs import Job
@@ -74,10 +74,12 @@ async def open_chat(
     """A runtime with the sinks that the flags ask for and, if configured, its control socket. `tell` hears what does
     not work."""
     async with AsyncExitStack() as stack:
-        inside: list[Mount] = [*ports.inside, trace(tracer) if flags.trace else warnings(tracer)]
+        starting = await stack.enter_async_context(open_starting(settings, tell))
+        inside: list[Mount] = [*ports.inside, starting.mount, trace(tracer) if flags.trace else warnings(tracer)]
         if flags.events:
             inside.append(event_file(stack.enter_context(open_event_file(flags.events))))
         runtime = await stack.enter_async_context(open_runtime(settings, replace(ports, inside=inside)))
+        starting.over()
         _report(runtime, tell)
         if settings.config.control.enabled or flags.control:
             from hookgate.control.opening import open_gateway_control
@@ -85,15 +87,6 @@ async def open_chat(
             await stack.enter_async_context(open_gateway_control(runtime, flags.control))
         begun()
         yield runtime
-
-
-def to_stderr(line: str) -> None:
-    stderr(printable(line) + "\n")
-
-
-def stderr(text: str) -> None:
-    sys.stderr.write(text)
-    sys.stderr.flush()
 
 
 # --- interactive --------------------------------------------------------------------------------------------

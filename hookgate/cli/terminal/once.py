@@ -21,9 +21,9 @@ from hookgate.channels.once import Once
 from hookgate.channels.screen import OneRow, Plain, Screen, Write
 from hookgate.channels.surface import TerminalSurface
 from hookgate.channels.terminal import NAME, Terminal
-from hookgate.cli.printing import counted, write
+from hookgate.cli.printing import counted, stderr, to_stderr, write
 from hookgate.cli.terminal import extension_lines
-from hookgate.cli.terminal.chat import CHAT, open_chat, show_diff, stderr, to_stderr
+from hookgate.cli.terminal.chat import CHAT, open_chat, show_diff
 from hookgate.cli.terminal.flags import Flags
 from hookgate.cli.terminal.pager import view
 from hookgate.cli.terminal.pictures import picture

@@ -15,7 +15,7 @@ from hookgate.channels.once import Once
 from hookgate.channels.printable import printable
 from hookgate.channels.screen import Plain
 from hookgate.channels.terminal import Terminal
-from hookgate.cli.printing import write
+from hookgate.cli.printing import to_stderr, write
 from hookgate.cli.terminal.pager import view
 from hookgate.cli.terminal.pictures import picture
 from hookgate.cli.terminal.seat import open_seat
@@ -61,7 +61,7 @@ class _Asker(Once):
     async def send(self, outbound: Outbound, key: str) -> str:
         for line in (outbound.text, *outbound.media):
             if line.strip():
-                _to_stderr(f"{outbound.kind}: {line}")
+                to_stderr(f"{outbound.kind}: {line}")
         return ""
 
 
@@ -70,7 +70,7 @@ async def call_tool(flags: CallFlags) -> int:
 
     Raises ConfigError and RequiredHookFailed.
     """
-    inside = [trace(_to_stderr)] if flags.trace else []
+    inside = [trace(to_stderr)] if flags.trace else []
     results: list[ToolResult] = []
     with _open_asker(flags) as asker:
         async with (
@@ -133,10 +133,5 @@ def _told(results: Sequence[ToolResult]) -> int:
 
 
 def _failed(line: str) -> int:
-    _to_stderr(" ".join(line.split()))
+    to_stderr(" ".join(line.split()))
     return 1
-
-
-def _to_stderr(line: str) -> None:
-    sys.stderr.write(printable(line) + "\n")
-    sys.stderr.flush()

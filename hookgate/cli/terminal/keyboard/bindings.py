@@ -32,6 +32,11 @@ def bindings(editor: Editor) -> KeyBindings:
     def add_line(event: KeyPressEvent) -> None:
         event.current_buffer.insert_text("\n")
 
+    # Emacs' Meta-/ would complete, and Esc, to be safe, then /stop would send "stop" to the model.
+    @keys.add("escape", "/", filter=message)
+    def begin_command(event: KeyPressEvent) -> None:
+        event.current_buffer.insert_text("/")
+
     @keys.add("tab", filter=message)
     def complete(event: KeyPressEvent) -> None:
         _completed(event.current_buffer)
