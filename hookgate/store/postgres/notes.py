@@ -56,7 +56,16 @@ async def run_telling(pool: Pool, roll: Roll) -> None:
             except psycopg.Error as error:
                 log.warning("others_not_told", reason=said(error))
                 await trio.sleep(AGAIN_S)
+                await _make_room(pool)
         await trio.sleep(TELLING_S)
+
+
+async def _make_room(pool: Pool) -> None:
+    """A queue that was full stays so, also when all have heard what is in it: PostgreSQL clears it where something is
+    added, or somebody asks how full it is."""
+    with suppress(psycopg.Error):
+        async with pool.connection() as connection:
+            await execute(connection, "SELECT pg_notification_queue_usage()")
 
 
 def _told(connection: Waiting, me: str, waiting: list[tuple[str, Note]]) -> None:
