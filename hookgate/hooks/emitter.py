@@ -61,7 +61,8 @@ class Emitter:
 
     def heard(self, kind: type[Payload]) -> bool:
         """Whether anybody listens: asked before a payload that is dear to make."""
-        return bool(self._listening(kind))
+        known = self._listeners.get(kind)
+        return bool(self._listening(kind) if known is None else known)
 
     def emit(self, payload: Payload, step: Step | None = None) -> None:
         listeners = self._listening(type(payload))

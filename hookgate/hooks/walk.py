@@ -67,7 +67,7 @@ class Walk:
         asked: dict[str, _Asked] = {}
         first, stage = question, question.stage
         while True:
-            chains, seen, owner = self.chains, question, owners.get(question.tool)
+            chains, seen, owner = self.chains, question, owners.get(question.tool) if owners else None
             for mount in chains.matching(question):
                 if mount.name == owner or not mount.answers_at(stage):
                     continue

@@ -28,6 +28,8 @@ from hookgate.tools.errors import ToolError
 from hookgate.tools.failures import failed
 from hookgate.tools.lease import Held
 
+_NOBODY = nullcontext()
+
 
 async def execute(batch: Batch, under_way: list[Ready | Settled], place: int) -> None:
     """Put what becomes of a call in its place. A failing call cancels no sibling: each failure is a result.
@@ -77,7 +79,7 @@ async def _executed(batch: Batch, item: Ready, tool: Tool, held: Held, left: lis
     around, tally, spec, call = batch.agent.around, batch.agent.tally, item.spec, item.call
     batch.used.add(spec.provider)
     tally.executed += 1
-    found = await batch.memo.found(spec, call) if around.keeps(spec, batch.step.session_key) else None
+    found = await batch.memo.found(spec, call) if around.keeps(spec, held.chat) else None
     if isinstance(found, ToolResult):
         tally.executed -= 1
         tally.cached += 1
@@ -90,8 +92,8 @@ async def _executed(batch: Batch, item: Ready, tool: Tool, held: Held, left: lis
             call_context.cut_short.set(left.append)
             with (
                 working_for(batch.step.chat),
-                telling(batch, call.id) if batch.events.heard(CallProgressed) else nullcontext(),
-                serving(batch, item) if makes_calls(spec) else nullcontext(),
+                telling(batch, call.id) if batch.events.heard(CallProgressed) else _NOBODY,
+                serving(batch, item) if makes_calls(spec) else _NOBODY,
             ):
                 watches = around.watches if spec.lease in ("shared", "write") else ()
                 compares = [await watch(call) for watch in watches]

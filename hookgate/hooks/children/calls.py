@@ -34,7 +34,7 @@ class _Call(Slot[Settled]):
     __slots__ = ("call_id", "deadline", "frame", "method", "params", "timeout_s")
 
     def __init__(self, method: str, params: Callable[[float], Params], timeout_s: float) -> None:
-        super().__init__()
+        self._value = self._task = None
         self.method, self.params, self.timeout_s = method, params, timeout_s
         self.deadline = monotonic() + timeout_s
         self.call_id = 0
