@@ -48,7 +48,7 @@ def claim_conversation(tables: Tables, conversation: Conversation, by: str, leas
     if running(tables, number) is not None or tables.one(CUT_OFF, number):
         return None
     _bury(tables, number)
-    fence, until = _begin(tables, number, 0, (by, lease_s))
+    _, fence, until = _begin(tables, number, 0, (by, lease_s))
     return Claim(conversation, fence, by, until, after=fence - 1)
 
 
@@ -74,8 +74,7 @@ def _take(tables: Tables, message: int, conversation: int, holder: tuple[str, fl
         return None
     tables.run("UPDATE messages SET begun = 1 WHERE number = ?", message)
     tables.passed(message, "running")
-    fence, until = _begin(tables, conversation, message, holder)
-    its = tables.conversation(conversation)
+    its, fence, until = _begin(tables, conversation, message, holder)
     mark = (holder[0], until, id_of(message), inbound)
     return Claim(its, fence, *mark, attempts + 1, bool(stopped), max(first, 0), after=fence - 1)
 
@@ -107,18 +106,20 @@ def let_go(tables: Tables, conversation: int) -> None:
     tables.run("UPDATE conversations SET claimed_by = NULL WHERE number = ?", conversation)
 
 
-def _begin(tables: Tables, conversation: int, message: int, holder: tuple[str, float]) -> tuple[int, float]:
+def _begin(
+    tables: Tables, conversation: int, message: int, holder: tuple[str, float]
+) -> tuple[Conversation, int, float]:
     by, lease_s = holder
     until = tables.clock() + lease_s
-    rows = tables.all(
+    [(fence, *its)] = tables.all(
         "UPDATE conversations SET fence = fence + 1, moved = 0, claimed_by = ?, claimed_until = ?, "
-        "claimed_message = ? WHERE number = ? RETURNING fence",
+        "claimed_message = ? WHERE number = ? RETURNING fence, session, agent, generation",
         by,
         until,
         message,
         conversation,
     )
-    return rows[0][0], until
+    return Conversation(*its), fence, until
 
 
 def end_claims(tables: Tables, by: str = "") -> None:

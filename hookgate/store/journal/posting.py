@@ -24,6 +24,10 @@ DUE = f"""
     WHERE number IN (SELECT min(number) FROM outbox WHERE state IS NULL AND channel = ? GROUP BY chat)
     AND again_at <= ?
 """  # noqa: S608 - constants
+PASSED = """
+    INSERT INTO passages (message, what, at, why)
+    SELECT number, ?, ?, ? FROM messages WHERE number = ? AND inbound IS NOT NULL
+"""
 IN_ORDER = "ORDER BY number"
 NEXT = f"{LEAVING} WHERE state IS NULL AND channel = ? AND chat = ?"
 
@@ -66,8 +70,8 @@ class Posting:
 
     async def sent(self, row: str, receipt: str) -> Row | None:
         def sent(tables: Tables) -> Row | None:
-            _end(tables, row, "delivered", receipt)
-            found = tables.all("SELECT channel, chat FROM outbox WHERE id = ?", row)
+            found = _end(tables, row, "delivered", receipt)
+            found = found or tables.all("SELECT channel, chat FROM outbox WHERE id = ?", row)
             return next((it for place in found if (it := _next(tables, *place))), None)
 
         return await self._engine.write(sent)
@@ -97,12 +101,13 @@ def _rows(tables: Tables, statement: tuple[str, str], *values: object) -> tuple[
     )
 
 
-def _end(tables: Tables, row: str, state: str, receipt: str) -> None:
-    """A row that is not there any more belonged to a conversation that was forgotten."""
-    sql = "UPDATE outbox SET state = ?, receipt = ? WHERE id = ? AND state IS NULL RETURNING message"
-    for (message,) in tables.all(sql, state, receipt, row):
-        if tables.one("SELECT 1 FROM messages WHERE number = ? AND inbound IS NOT NULL", message):
-            tables.passed(message, state, receipt if state == "dead" else "")
+def _end(tables: Tables, row: str, state: str, receipt: str) -> list[tuple[str, str]]:
+    """Its channel and chat. A row that is not there any more belonged to a conversation that was forgotten."""
+    sql = "UPDATE outbox SET state = ?, receipt = ? WHERE id = ? AND state IS NULL RETURNING message, channel, chat"
+    ended = tables.all(sql, state, receipt, row)
+    for message, *_ in ended:
+        tables.run(PASSED, state, tables.clock(), receipt if state == "dead" else "", message)
     if state == "dead":
         # Nobody edits what is not there.
         tables.run("UPDATE outbox SET state = 'dead', receipt = ? WHERE edits = ? AND state IS NULL", receipt, row)
+    return [(channel, chat) for _, channel, chat in ended]

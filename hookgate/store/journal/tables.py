@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from sqlite3 import Connection
 from typing import Any
@@ -54,6 +54,11 @@ CARDS = """
 OPEN_ROW = (
     "SELECT id, format, outbound, preview FROM outbox WHERE conversation = ? AND message = ? AND state = 'open'"
 )
+HOME = """
+    SELECT m.conversation, o.id FROM messages m
+    LEFT JOIN outbox o ON o.conversation = m.conversation AND o.message = m.number AND o.state = 'open'
+    WHERE m.number = ?
+"""
 MOST_DIGITS = 18
 """Of a number; SQLite has nine quintillion."""
 
@@ -189,19 +194,14 @@ class Tables:
 
     # --- writing ---
 
-    def write(self, conversation: int, drafts: Iterable[tuple[Draft, bytes]]) -> tuple[Entry, ...]:
+    def write(self, conversation: int, drafts: Sequence[tuple[Draft, bytes]]) -> tuple[Entry, ...]:
         """A new step of this claim, with entries that are encoded already."""
         now, entries = self.clock(), list[Entry]()
-        [written] = self.one("SELECT written FROM conversations WHERE number = ?", conversation) or (0,)
-        for number, (draft, body) in enumerate(drafts, written + 1):
+        step = "UPDATE conversations SET written = written + ?, moved = 1, last_at = ? WHERE number = ?"
+        [(written,)] = self.all(f"{step} RETURNING written", len(drafts), now, conversation)
+        for number, (draft, body) in enumerate(drafts, written - len(drafts) + 1):
             self.run(NEW_ENTRY, conversation, number, draft.upto, now, FORMAT, body)
             entries.append(draft.numbered(number))
-        self.run(
-            "UPDATE conversations SET written = ?, moved = 1, last_at = ? WHERE number = ?",
-            written + len(entries),
-            now,
-            conversation,
-        )
         if entries:
             sql = (
                 "UPDATE messages SET first = ? WHERE first <= 0 AND number = "
@@ -215,24 +215,21 @@ class Tables:
         the message has led to stands where that was said."""
         if not outbox:
             return []
-        [home] = self.one("SELECT conversation FROM messages WHERE number = ?", message) or (conversation,)
-        if home != conversation:
+        home, preview = self.one(HOME, message) or (conversation, None)
+        if home != conversation or preview is None:
             return [self.new_row(home, it, message) for it in outbox]
-        open_row = self.one(OPEN_ROW, conversation, message) if message else None
-        if open_row is None:
-            return [self.new_row(conversation, it, message) for it in outbox]
         filled = "UPDATE outbox SET state = NULL, at = ?, format = ?, outbound = ? WHERE id = ?"
-        self.run(filled, self.clock(), FORMAT, encoded(outbox[0]), open_row[0])
-        return [open_row[0], *(self.new_row(conversation, it, message) for it in outbox[1:])]
+        self.run(filled, self.clock(), FORMAT, encoded(outbox[0]), preview)
+        return [preview, *(self.new_row(conversation, it, message) for it in outbox[1:])]
 
     def new_row(
         self, conversation: int, outbound: Outbound, message: int, state: str | None = None, edits: str = ""
     ) -> str:
         """Its id."""
-        its, chat = self.conversation(conversation), outbound.chat
-        sql = "UPDATE conversations SET rows = rows + 1 WHERE number = ? RETURNING rows"
-        [(number,)] = self.all(sql, conversation)
-        id_, place = f"{its.id}#{number}", (chat.channel, chat.session_key)
+        chat = outbound.chat
+        sql = "UPDATE conversations SET rows = rows + 1 WHERE number = ? RETURNING rows, session, agent, generation"
+        [(number, *its)] = self.all(sql, conversation)
+        id_, place = f"{Conversation(*its).id}#{number}", (chat.channel, chat.session_key)
         body = encoded(outbound)
         row = (id_, conversation, message, *place, self.clock(), FORMAT, body, state, outbound.request, edits)
         self.run(NEW_ROW, *row)
@@ -256,10 +253,11 @@ class Tables:
 
     def end(self, message: int, outcome: Outcome, why: str = "") -> bool:
         """The first outcome stands. Requests that it leaves behind are void."""
-        ended = self.run("UPDATE messages SET outcome = ? WHERE number = ? AND outcome IS NULL", outcome, message)
-        if ended:
+        sql = "UPDATE messages SET outcome = ? WHERE number = ? AND outcome IS NULL RETURNING conversation"
+        ended = self.all(sql, outcome, message)
+        for (conversation,) in ended:
             self.passed(message, outcome, why)
-            self._close_preview(message, UNSAID[outcome])
+            self._close_preview(conversation, message, UNSAID[outcome])
         voided = self.all(
             "UPDATE requests SET state = 'void', why = ? WHERE message = ? AND state IN ('open', 'approved') "
             "RETURNING id",
@@ -267,15 +265,13 @@ class Tables:
         )
         for (request,) in voided:
             self.edit_cards(request)
-        return ended > 0
+        return bool(ended)
 
-    def _close_preview(self, message: int, unsaid: str) -> None:
+    def _close_preview(self, conversation: int, message: int, unsaid: str) -> None:
         """Nobody fills it any more: no chat is left with half of something."""
-        sql = "SELECT conversation FROM messages WHERE number = ?"
-        for (conversation,) in self.all(sql, message):
-            for _, format_, body, _ in self.all(OPEN_ROW, conversation, message):
-                shown = decoded(Outbound, format_, body)
-                self.post(conversation, [Outbound(shown.chat, unsaid, kind="notice")], message)
+        for _, format_, body, _ in self.all(OPEN_ROW, conversation, message):
+            shown = decoded(Outbound, format_, body)
+            self.post(conversation, [Outbound(shown.chat, unsaid, kind="notice")], message)
 
     def passed(self, message: int, what: str, why: str = "") -> None:
         sql = "INSERT INTO passages (message, what, at, why) VALUES (?, ?, ?, ?)"
