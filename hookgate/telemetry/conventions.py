@@ -25,3 +25,11 @@ TURN_STATUS, TURN_STEPS = "hookgate.turn.status", "hookgate.turn.steps"
 HOOK_NAME, HOOK_STAGE, HOOK_ACTION = "hookgate.hook.name", "hookgate.hook.stage", "hookgate.hook.action"
 APPROVED, APPROVED_BY, APPROVAL_ID = "hookgate.approval.approved", "hookgate.approval.by", "hookgate.approval.id"
 RETRY_REASON, RETRY_WAIT_S = "hookgate.retry.reason", "hookgate.retry.wait_s"
+
+FEW_VALUES = frozenset(
+    {
+        *(OPERATION, PROVIDER, AGENT_NAME, REQUEST_MODEL, TOOL_NAME, CHANNEL),
+        *(HOOK_NAME, HOOK_STAGE, HOOK_ACTION, TURN_STATUS, TURN_STEPS),
+    }
+)
+"""Attributes whose values are names of the configuration, or of what hookgate knows."""

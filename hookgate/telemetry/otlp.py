@@ -6,6 +6,8 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Mapping
 from dataclasses import field
+from functools import lru_cache
+from itertools import islice
 from typing import TYPE_CHECKING, Any, cast
 
 import structlog
@@ -33,6 +35,8 @@ LAST_S = 3.0
 FIRST_S, LONGEST_S = 1.0, 60.0
 AGAIN = frozenset({429, 502, 503, 504})
 ANSWER_BYTES = 1 << 16
+MOST_KNOWN = 1024
+"""Attributes that are made once for all spans."""
 ERROR = 2
 
 
@@ -103,7 +107,7 @@ class Exporter:
 
     async def _send(self, client: httpx.AsyncClient) -> float:
         """The next batch; above 0: it is still there, and to be tried again after so many seconds at least."""
-        batch = [self._waiting[place] for place in range(min(MOST_SENT, len(self._waiting)))]
+        batch = list(islice(self._waiting, MOST_SENT))
         answered = await self._asked(client, batch)
         self._become(answered.why)
         if answered.again:
@@ -165,18 +169,22 @@ def request(collector: Collector, spans: list[Span]) -> bytes:
 
 
 def _span(it: Span) -> dict[str, object]:
-    return {
+    written: dict[str, object] = {
         "traceId": it.trace,
         "spanId": it.id,
-        **({"parentSpanId": it.parent} if it.parent else {}),
         "name": it.name,
         "kind": it.kind,
         "startTimeUnixNano": str(it.began_ns),
         "endTimeUnixNano": str(it.ended_ns),
         "attributes": _attributes(it.attributes),
-        **({"events": [_moment(moment) for moment in it.moments]} if it.moments else {}),
-        **({"status": {"code": ERROR, "message": it.error}} if it.error else {}),
     }
+    if it.parent:
+        written["parentSpanId"] = it.parent
+    if it.moments:
+        written["events"] = [_moment(moment) for moment in it.moments]
+    if it.error:
+        written["status"] = {"code": ERROR, "message": it.error}
+    return written
 
 
 def _moment(it: Moment) -> dict[str, object]:
@@ -184,7 +192,17 @@ def _moment(it: Moment) -> dict[str, object]:
 
 
 def _attributes(values: Mapping[str, Value]) -> list[dict[str, object]]:
-    return [{"key": name, "value": _value(value)} for name, value in values.items()]
+    return [
+        _known_attribute(name, value) if name in names.FEW_VALUES else _attribute(name, value)
+        for name, value in values.items()
+    ]
+
+
+def _attribute(name: str, value: Value) -> dict[str, object]:
+    return {"key": name, "value": _value(value)}
+
+
+_known_attribute = lru_cache(MOST_KNOWN, typed=True)(_attribute)
 
 
 def _value(value: Value) -> dict[str, object]:

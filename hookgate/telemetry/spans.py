@@ -4,9 +4,9 @@ events that tell of them. Knows no wire and waits for nobody."""
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import field
-from secrets import token_hex
+from random import getrandbits
 
 from hookgate.protocol.codec import encode
 from hookgate.protocol.dataclasses import dataclass
@@ -50,9 +50,10 @@ class Moment:
     attributes: Mapping[str, Value]
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class Span:
-    """Ids in hex; `parent` empty: it is the first of its trace. `error`: what kind of failure; empty: none."""
+    """Ids in hex; `parent` empty: it is the first of its trace. `ended_ns` 0: what it tells of has not ended.
+    `error`: what kind of failure; empty: none. It is filled until it is taken, and nobody changes it from then on."""
 
     trace: str
     id: str
@@ -61,34 +62,21 @@ class Span:
     kind: Kind
     began_ns: int
     ended_ns: int
-    attributes: Mapping[str, Value]
-    error: str = ""
-    moments: Sequence[Moment] = ()
-
-
-@dataclass
-class _Open:
-    """A span that has not ended; `ended_ns` 0: what it tells of has not either."""
-
-    name: str
-    kind: Kind
-    began_ns: int
     attributes: dict[str, Value]
-    ended_ns: int = 0
     error: str = ""
-    moments: list[Moment] = field(default_factory=list[Moment])
-    id: str = field(default_factory=lambda: token_hex(8))
+    moments: tuple[Moment, ...] = ()
 
 
-@dataclass
+@dataclass(slots=True)
 class _Turn:
     """`asked`: the model call that runs, or has been answered; `apart`: calls that run and requests that wait."""
 
-    trace: str
-    parent: str
-    root: _Open
-    asked: _Open | None = None
-    apart: dict[str, _Open] = field(default_factory=dict[str, _Open])
+    root: Span
+    asked: Span | None = None
+    apart: dict[str, Span] = field(default_factory=dict[str, Span])
+
+    def open(self, name: str, kind: Kind, now: int, attributes: dict[str, Value]) -> Span:
+        return Span(self.root.trace, _random_id(64), self.root.id, name, kind, now, 0, attributes)
 
 
 class Tracing:
@@ -120,7 +108,7 @@ class Tracing:
                 case ApprovalRequested() | ApprovalDecided():
                     self._hear_person(turn, payload, now)
                 case GateDecision():
-                    self._end(turn, _asked_of(payload, now), now)
+                    self._end(_asked_of(turn, payload, now), now)
                 case _:
                     pass
 
@@ -133,32 +121,33 @@ class Tracing:
             names.CHANNEL: step.chat.channel,
             **self._said(names.INPUT_MESSAGES, "user", payload.UserMessage),
         }
-        root = _Open(f"{names.INVOKE_AGENT} {step.agent}", INTERNAL if above else SERVER, now, attributes)
+        name = f"{names.INVOKE_AGENT} {step.agent}"
         if above is not None:
-            return _Turn(above.trace, above.root.id, root)
-        return _Turn(its[1], its[2], root) if its else _Turn(token_hex(16), "", root)
+            return _Turn(above.open(name, INTERNAL, now, attributes))
+        trace, parent = (its[1], its[2]) if its else (_random_id(128), "")
+        return _Turn(Span(trace, _random_id(64), parent, name, SERVER, now, 0, attributes))
 
     def _ended(self, turn: _Turn, payload: TurnEnd, now: int) -> None:
         """What is still open ends with it."""
         for left in (*turn.apart.values(), *([turn.asked] if turn.asked is not None else ())):
             left.error = left.error or ("" if left.ended_ns else "cancelled")
-            self._end(turn, left, now)
+            self._end(left, now)
         turn.root.attributes |= {names.TURN_STATUS: payload.Status, names.TURN_STEPS: payload.Iterations}
         turn.root.error = "" if payload.Status == "completed" else payload.Status
-        self._end(turn, turn.root, now)
+        self._end(turn.root, now)
 
     def _hear_model(self, turn: _Turn, payload: LlmRequest | LlmRetry | LlmResponse | ReplyEnded, now: int) -> None:
         asked = turn.asked
         match payload:
             case LlmRequest():
                 if asked is not None:
-                    self._end(turn, asked, now)
-                turn.asked = _model_call(payload, now)
+                    self._end(asked, now)
+                turn.asked = _model_call(turn, payload, now)
             case _ if asked is None:
                 pass
             case LlmRetry():
                 wait = {names.RETRY_REASON: payload.Reason, names.RETRY_WAIT_S: payload.Backoff / 1e9}
-                asked.moments.append(Moment(names.RETRY, now, wait))
+                asked.moments = (*asked.moments, Moment(names.RETRY, now, wait))
             case LlmResponse():
                 asked.ended_ns = now
             case ReplyEnded(usage=usage):
@@ -167,36 +156,37 @@ class Tracing:
                     asked.attributes[names.OUTPUT_TOKENS] = usage.completion_tokens
                 asked.attributes |= self._said(names.OUTPUT_MESSAGES, "assistant", payload.said)
                 asked.error = "" if asked.ended_ns else payload.stop
-                self._end(turn, asked, now)
+                self._end(asked, now)
                 turn.asked = None
 
     def _hear_tool(self, turn: _Turn, payload: ToolExecStart | ToolExecEnd | CallEnded, now: int) -> None:
         match payload:
             case ToolExecStart(Tool=tool, ToolCallID=id_):
-                attributes = {names.OPERATION: names.EXECUTE_TOOL, names.TOOL_NAME: tool, names.TOOL_CALL_ID: id_}
+                attributes: dict[str, Value] = {names.OPERATION: names.EXECUTE_TOOL, names.TOOL_NAME: tool}
+                attributes[names.TOOL_CALL_ID] = id_
                 if self._content:
                     attributes[names.TOOL_ARGUMENTS] = encode(payload.Arguments).decode()
-                turn.apart[id_] = _Open(f"{names.EXECUTE_TOOL} {tool}", INTERNAL, now, {**attributes})
+                turn.apart[id_] = turn.open(f"{names.EXECUTE_TOOL} {tool}", INTERNAL, now, attributes)
             case ToolExecEnd(ToolCallID=id_) if id_ in turn.apart:
                 call = turn.apart[id_]
                 # What hooks say of the result comes after it.
                 call.ended_ns = call.began_ns + payload.Duration
                 call.error = (payload.ErrorKind or "error") if payload.IsError else ""
                 if not self._content:
-                    self._end(turn, turn.apart.pop(id_), now)
+                    self._end(turn.apart.pop(id_), now)
             case CallEnded(call=call, outcome=outcome) if call.id in turn.apart:
                 turn.apart[call.id].attributes[names.TOOL_RESULT] = outcome.for_llm
-                self._end(turn, turn.apart.pop(call.id), now)
+                self._end(turn.apart.pop(call.id), now)
             case _:
                 pass
 
     def _hear_person(self, turn: _Turn, payload: ApprovalRequested | ApprovalDecided, now: int) -> None:
         if isinstance(payload, ApprovalRequested):
             attributes: dict[str, Value] = {names.APPROVAL_ID: payload.id, names.TOOL_NAME: payload.tool}
-            turn.apart[payload.id] = _Open(f"{names.APPROVAL} {payload.tool}", INTERNAL, now, attributes)
+            turn.apart[payload.id] = turn.open(f"{names.APPROVAL} {payload.tool}", INTERNAL, now, attributes)
         elif (waited := turn.apart.pop(payload.id, None)) is not None:
             waited.attributes |= {names.APPROVED: payload.approved, names.APPROVED_BY: payload.by}
-            self._end(turn, waited, now)
+            self._end(waited, now)
 
     def _said(self, name: str, role: str, text: str) -> dict[str, Value]:
         """One message, as the conventions write it."""
@@ -204,14 +194,14 @@ class Tracing:
             return {}
         return {name: encode([{"role": role, "parts": [{"type": "text", "content": text}]}]).decode()}
 
-    def _end(self, turn: _Turn, it: _Open, now: int) -> None:
-        attributes = {**it.attributes, names.ERROR_TYPE: it.error} if it.error else it.attributes
-        parent = turn.parent if it is turn.root else turn.root.id
-        times = it.began_ns, it.ended_ns or now
-        self._take(Span(turn.trace, it.id, parent, it.name, it.kind, *times, attributes, it.error, tuple(it.moments)))
+    def _end(self, it: Span, now: int) -> None:
+        it.ended_ns = it.ended_ns or now
+        if it.error:
+            it.attributes[names.ERROR_TYPE] = it.error
+        self._take(it)
 
 
-def _model_call(payload: LlmRequest, now: int) -> _Open:
+def _model_call(turn: _Turn, payload: LlmRequest, now: int) -> Span:
     provider, _, model = payload.Model.partition("/")
     attributes: dict[str, Value] = {
         names.OPERATION: names.CHAT,
@@ -222,10 +212,10 @@ def _model_call(payload: LlmRequest, now: int) -> _Open:
         attributes[names.REQUEST_MAX_TOKENS] = payload.MaxTokens
     if payload.Temperature:
         attributes[names.REQUEST_TEMPERATURE] = payload.Temperature
-    return _Open(f"{names.CHAT} {model}", CLIENT, now, attributes)
+    return turn.open(f"{names.CHAT} {model}", CLIENT, now, attributes)
 
 
-def _asked_of(payload: GateDecision, now: int) -> _Open:
+def _asked_of(turn: _Turn, payload: GateDecision, now: int) -> Span:
     attributes: dict[str, Value] = {
         names.HOOK_NAME: payload.hook,
         names.HOOK_STAGE: payload.stage,
@@ -233,6 +223,12 @@ def _asked_of(payload: GateDecision, now: int) -> _Open:
     }
     if payload.tool:
         attributes[names.TOOL_NAME] = payload.tool
-    error = "failed" if payload.failed else ""
     name = f"{names.HOOK} {payload.stage} {payload.hook}"
-    return _Open(name, CLIENT, now - payload.duration_ns, attributes, ended_ns=now, error=error)
+    asked = turn.open(name, CLIENT, now - payload.duration_ns, attributes)
+    asked.error = "failed" if payload.failed else ""
+    return asked
+
+
+def _random_id(bits: int) -> str:
+    """Told apart from others by it, and nothing is kept secret by it."""
+    return getrandbits(bits).to_bytes(bits // 8).hex()
