@@ -47,7 +47,7 @@ async def run_acp(settings: Settings) -> int:
 
     set_up_logs(settings.config.log)
     if os.isatty(STDIN):
-        _say("an editor starts this and speaks with it; docs/acp.md says how to tell it so")
+        _say("an editor starts this and speaks with it; `hookgate docs acp` says how to tell it so")
     writer = Writer(_take_stdout())
     server = Server(settings, Out(writer.write, writer.room, lambda: writer.full, _say))
     async with open_until_signal(*SIGNALS) as came, trio.open_nursery() as nursery:

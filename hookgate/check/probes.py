@@ -43,7 +43,7 @@ from hookgate.protocol.values import ToolSpec
 UNKNOWN_NOTIFICATION = "hook.check_unknown_event"
 FUTURE_MEMBERS = b',"future_member":{"list":[1,null,"x"]},"future_flag":true}'
 
-PARSE_FIX = "compare it with what docs/hook-json-protocol.md says of this answer"
+PARSE_FIX = "compare it with what `hookgate docs hook-json-protocol` says of this answer"
 
 
 @dataclass(frozen=True, slots=True)

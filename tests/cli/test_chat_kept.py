@@ -47,6 +47,9 @@ async def test_a_chat_that_was_killed_at_a_question_goes_on_there_and_runs_the_c
         assert b"notes.db is in use by another hookgate (process " in refused.stderr
         assert refused.stderr.rstrip().endswith(b"leave it there, or keep another with --session NAME")
         assert (folder / "runs").read_text() == "run\n"
+        # A command that leaves is not left itself: the next chat has nothing to say of it.
+        assert (await run(folder, "chat", "--continue", stdin=b"/quit\n")).returncode == 0
+        assert b"unfinished" not in (await run(folder, "sessions", "list")).stdout
         again = await run(folder, "chat", "--continue", "--once", "and now?")
         assert (again.returncode, again.stderr) == (0, b"")
         listed = await run(folder, "sessions", "list")

@@ -164,12 +164,17 @@ class _Talk:
         self.warned = not keyboard.person
         self._runtime, self._terminal, self._keyboard = runtime, terminal, keyboard
         self._nursery, self._diffs = nursery, trio.Lock()
+        self._quitting = False
         keyboard.busy = lambda: self.busy
 
     def commands(self) -> TerminalCommands:
         tell = self._terminal.between if self._keyboard.edits else to_stderr
         put = self._terminal.put if self._keyboard.person else None
-        return TerminalCommands(self._runtime, self._terminal, put, lambda: _report(self._runtime, tell), self.leave)
+        return TerminalCommands(self._runtime, self._terminal, put, lambda: _report(self._runtime, tell), self.quit)
+
+    def quit(self) -> None:
+        """Once what asked for that is settled: a command without an end is told of in the next chat."""
+        self._quitting = True
 
     def leave(self) -> None:
         self._nursery.cancel_scope.cancel()
@@ -195,7 +200,10 @@ class _Talk:
             waits = commands.read(message) is None and self._waits()
             if self._terminal.asks:
                 self._terminal.aside(HELD)
-            await self.answered(await self._runtime.gateway.receive(message), typed if waits else "")
+            accepted = await self._runtime.gateway.receive(message)
+            if self._quitting:
+                self.leave()
+            await self.answered(accepted, typed if waits else "")
 
     async def submit(self, text: str) -> None:
         """A message that is no command, whatever it begins with."""

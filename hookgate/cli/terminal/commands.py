@@ -26,7 +26,7 @@ ENDING_S = 2.0
 @dataclass(frozen=True)
 class TerminalCommands:
     """The terminal of a running chat. `put` asks whoever sits there, None: nobody does; `report` says what could not
-    be loaded; `leave` ends the chat."""
+    be loaded; `leave` ends the chat once the command that asks for it is settled."""
 
     runtime: Runtime
     terminal: Terminal
