@@ -93,6 +93,19 @@ async def test_what_waits_before_a_message_is_told_and_found_where_that_is_taken
         assert await two.intake.unfinished(session="test:1") == ()
 
 
+async def test_a_command_begins_once_by_whoever_has_its_conversation(database: Database) -> None:
+    async with several(database) as (one, two):
+        await said(one, "1", "first")
+        chat = Chat("test", "1", "ann")
+        here = await one.intake.accept(Arrival(Inbound(chat, "/here"), "agent", "here", kind="command"))
+        there = await two.intake.accept(Arrival(Inbound(chat, "/there"), "agent", "there", kind="command"))
+        assert not await one.intake.begin(here.id)
+        assert [it.begun for it in await one.intake.unfinished("command", "test:1")] == [True, False]
+        assert await one.intake.begin(there.id)
+        assert not await one.intake.begin(there.id)
+        assert [it.begun for it in await one.intake.unfinished("command", "test:1")] == [True, True]
+
+
 async def test_what_comes_from_a_platform_is_spread_and_what_waits_here_stays(database: Database) -> None:
     async with several(database, 3) as journals:
         for number in range(40):

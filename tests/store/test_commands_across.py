@@ -13,6 +13,7 @@ from typing import Any
 import pytest
 import trio
 
+from hookgate.store.postgres import notes
 from tests.channels.telegram.fake import ANN, TOKEN, open_fake
 from tests.model_server import calls, says
 from tests.postgres import Server
@@ -66,6 +67,24 @@ async def test_commands_act_once_where_the_conversation_is(server: Server, tmp_p
         assert (extension / "invoked").read_text() == "in Bonn\n"
         assert len(model.requests) == 5
         assert not other.served.runtime.gateway.sessions
+
+
+async def test_a_command_of_which_the_other_gateway_was_not_told_is_done_once_it_is_found(
+    server: Server, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    go, extension = trio.Event(), weather(tmp_path / "weather")
+    answers = replace(says("One."), go=go), says("Wet.")
+    async with two(server, tmp_path, *answers, extension=extension) as (model, one, other):
+        await one.say("k1", "first")
+        await model.arrived.wait()
+        # Nothing leaves.
+        monkeypatch.setattr(notes, "CHANNEL", "x" * 100)
+        await other.say("k2", "/weather in Bonn")
+        await until(other.ann, "/api/chats/c1", lambda _: (extension / "invoked").exists())
+        go.set()
+        shown = await until(one.ann, "/api/chats/c1", lambda it: "Wet." in told(it))
+        assert told(shown) == Counter(("first", "One.", "What is fog?", "Wet."))
+        assert (extension / "invoked").read_text() == "in Bonn\n"
 
 
 COMPACTED = "Compacted: 2 messages became a summary, 4 stay as they are."

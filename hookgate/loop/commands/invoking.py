@@ -15,7 +15,7 @@ from hookgate.protocol.catalog import StoreFailed
 from hookgate.protocol.chat import Chat, Outbound
 from hookgate.protocol.dataclasses import dataclass, replace
 from hookgate.protocol.journal.interfaces import Intake
-from hookgate.protocol.journal.values import Accepted, Arrival, Unfinished
+from hookgate.protocol.journal.values import Accepted, Arrival, ArrivalKind, Unfinished
 from hookgate.protocol.journal.values import Outcome as Ended
 
 log = structlog.get_logger("hookgate.loop")
@@ -85,12 +85,18 @@ class Invoking:
             await self._act(invocation, accepted)
         return accepted
 
-    async def take_up(self, left: Unfinished, *, repeats: bool) -> None:
-        """What people decided is decided, once; of anything else nobody knows how far it came."""
-        said = left.inbound
-        invocation = (self._commands.read(said) or self._commands.unknown(said)) if repeats else None
+    async def take_up(self, left: Unfinished, kind: ArrivalKind, *, out: bool) -> None:
+        """What people decided is decided, once, unless they are `out`; and what nobody has begun is done. Of anything
+        else nobody knows how far it came."""
         if not self._begin(left.accepted):
             return
+        said, again = left.inbound, kind == "decision" and not out
+        try:
+            again = again or (kind == "command" and not left.begun and await self._intake.begin(left.accepted.id))
+        except StoreFailed:
+            self._at_work.discard(left.accepted.id)
+            raise
+        invocation = (self._commands.read(said) or self._commands.unknown(said)) if again else None
         if invocation is not None:
             invocation.accepted = left.accepted
             await self._act(invocation, left.accepted)

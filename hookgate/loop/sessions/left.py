@@ -78,7 +78,7 @@ class Left:
             if kind != "message":
                 await self._accepting.settle(left.accepted, "dropped", None)
         elif kind != "message":
-            await self.invoking.take_up(left, repeats=arrives or (kind == "decision" and not out))
+            await self.invoking.take_up(left, kind, out=out and not arrives)
         elif out:
             await self._accepting.settle(left.accepted, "refused", None, SHUT_OUT)
         elif arrives:

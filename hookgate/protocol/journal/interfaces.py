@@ -68,6 +68,11 @@ class Intake(Protocol):
         none."""
         ...
 
+    async def begin(self, message: str) -> bool:
+        """A command that another gateway has taken in is done from now on; one that was taken in where its
+        conversation is has begun with that. False: somebody has begun it before."""
+        ...
+
     async def offset(self, channel: str, account: str) -> str:
         """Where the channel is in its stream; empty: nowhere yet."""
         ...

@@ -102,10 +102,11 @@ class Accepted:
 
 @dataclass(frozen=True, slots=True)
 class Unfinished:
-    """An accepted message that has no outcome yet."""
+    """An accepted message that has no outcome yet. `begun`: of a command, that somebody has begun to do it."""
 
     accepted: Accepted
     inbound: Inbound
+    begun: bool = False
 
 
 @dataclass(frozen=True, slots=True)

@@ -33,7 +33,8 @@ LISTED = f"""
 """  # noqa: S608 - constants
 # What was taken back for another one is left out; what a hook kept out is not, since people are told of that.
 MESSAGES = """
-    SELECT number, accepted_at, first, begun <> 0 OR joined_at <> 0, outcome, format, inbound FROM messages
+    SELECT number, accepted_at, first, (begun <> 0 AND kind = 'message') OR joined_at <> 0, outcome, format, inbound
+    FROM messages
     WHERE conversation = ? AND inbound IS NOT NULL AND number >= ?
     AND NOT (first < 0 AND coalesce(outcome, '') IN ('answered', 'dropped'))
     ORDER BY number DESC LIMIT ?

@@ -24,7 +24,7 @@ NEW_MESSAGE = """
 """Nothing where it is known. A chat waits for it, and RETURNING would make it half as long again."""
 
 WAITING = """
-    SELECT m.number, m.format, m.inbound, c.session, c.agent, c.generation
+    SELECT m.number, m.begun, m.format, m.inbound, c.session, c.agent, c.generation
     FROM messages m JOIN conversations c ON c.number = m.conversation
     WHERE m.outcome IS NULL AND m.kind = 'message' AND m.joined_at = 0
 """
@@ -32,10 +32,12 @@ NOT_AT_WORK = "AND (c.claimed_by IS NULL OR c.claimed_until <= ?)"
 IN_TURN = "ORDER BY m.begun DESC, m.number"
 
 UNSETTLED = """
-    SELECT m.number, m.format, m.inbound, c.session, c.agent, c.generation
+    SELECT m.number, m.begun, m.format, m.inbound, c.session, c.agent, c.generation
     FROM messages m JOIN conversations c ON c.number = m.conversation
     WHERE m.outcome IS NULL AND m.kind <> 'message' AND m.kind = ?
 """
+
+BEGIN = "UPDATE messages SET begun = 1 WHERE number = ? AND begun = 0 AND outcome IS NULL"
 
 KEEP_OFFSET = """
     INSERT INTO offsets (channel, account, "offset") VALUES (?, ?, ?)
@@ -103,11 +105,18 @@ class Intake:
             else:
                 rows = tables.all(f"{UNSETTLED} {mine} ORDER BY m.number", kind, *values)
             return tuple(
-                Unfinished(Accepted(id_of(number), Conversation(*its), known=True), decoded(Inbound, format_, text))
-                for number, format_, text, *its in rows
+                Unfinished(
+                    Accepted(id_of(number), Conversation(*its), known=True),
+                    decoded(Inbound, format_, text),
+                    bool(begun),
+                )
+                for number, begun, format_, text, *its in rows
             )
 
         return await self._engine.read(unfinished)
+
+    async def begin(self, message: str) -> bool:
+        return await self._engine.write(lambda tables: tables.run(BEGIN, number_of(message)) > 0, barrier=True)
 
     async def offset(self, channel: str, account: str) -> str:
         sql = 'SELECT "offset" FROM offsets WHERE channel = ? AND account = ?'
@@ -152,6 +161,8 @@ def _entered(tables: Tables, arrival: Arrival, coming: Coming, added: Added) -> 
     """What a message that is stored leads to at once."""
     _keep_offset(tables, arrival)
     elsewhere = tables.own(coming.session) != tables.me
+    if coming.kind == "command" and not elsewhere:
+        tables.run(BEGIN, added.number)
     conversation, meant = Conversation(coming.session, coming.agent, added.generation), list[int]()
     if arrival.effect != "none":
         meant = _take_effect(tables, arrival, (added.number, added.conversation), conversation)

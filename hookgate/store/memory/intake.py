@@ -41,10 +41,14 @@ class Intake:
         if kind == "message":
             rows = [it for it in tables.waiting() if not tables.claimed(tables.thread(it.conversation))]
         return tuple(
-            Unfinished(Accepted(it.id, it.conversation, known=True), it.inbound)
+            Unfinished(Accepted(it.id, it.conversation, known=True), it.inbound, begun=True)
             for it in rows
             if session in ("", it.conversation.session)
         )
+
+    async def begin(self, message: str) -> bool:
+        """Nobody else takes anything in."""
+        return False
 
     async def settle(self, message: str, outcome: Outcome, outbox: Sequence[Outbound] = (), why: str = "") -> None:
         row = self._tables.unfinished.get(message)
