@@ -6,6 +6,7 @@ import gc
 import os
 import sys
 from collections.abc import Generator
+from contextlib import ExitStack
 from pathlib import Path
 
 import pytest
@@ -13,7 +14,7 @@ from hypothesis import settings
 
 from tests.machine import Without, left_out, link_programs, missing, no_walls
 from tests.postgres import Server, postgres, programs
-from tests.preloaded import open_preloaded
+from tests.preloaded import SHARED, open_preloaded, start
 
 settings.register_profile("short", max_examples=30, deadline=None)
 settings.register_profile("long", max_examples=3000, deadline=None)
@@ -22,6 +23,12 @@ settings.load_profile("short")
 
 def pytest_configure(config: pytest.Config) -> None:
     config.addinivalue_line("markers", "needs(NAME, ...): programs without which the test means nothing")
+    if config.getoption("numprocesses", None) and "PYTEST_XDIST_WORKER" not in os.environ:
+        # Whoever starts the workers has the server for all of them, which imports while they collect.
+        stack = ExitStack()
+        config.add_cleanup(stack.close)
+        stack.enter_context(open_preloaded())
+        os.environ[SHARED] = start()
 
 
 @pytest.hookimpl(wrapper=True)

@@ -133,7 +133,7 @@ async def test_a_flood_of_output_reaches_model_hooks_and_people_cut(tmp_path: Pa
 
 async def test_a_flood_of_a_tool_in_this_process_is_cut_too(tmp_path: Path) -> None:
     async def floods(_call: ToolCall) -> str:
-        return "x" * (50 * 1024 * 1024)
+        return "x" * (8 * 1024 * 1024)
 
     async with open_rig(tmp_path, (calls(("1", "flood", "{}")), says("x")), tools=(Made("flood", floods),)) as rig:
         assert await rig.say("go") == ["x"]

@@ -4,7 +4,9 @@ that was killed, is tested with `python -m hookgate`."""
 
 from __future__ import annotations
 
+import os
 import shlex
+import socket
 import subprocess
 import sys
 import tempfile
@@ -12,23 +14,43 @@ from collections.abc import Generator
 from contextlib import contextmanager
 from functools import cache
 from pathlib import Path
+from time import monotonic, sleep
 
 CLIENT = Path(__file__).with_name("client.py")
+SHARED = "TESTS_PRELOADED"
+"""The variable with the socket of a server that all workers share."""
+READY_S = 120.0
 _servers: list[subprocess.Popen[bytes]] = []
 
 
 @cache
 def preloaded() -> tuple[str, ...]:
-    """The words that a command's own are written behind. Their server is started when they are asked for."""
-    path = Path(tempfile.mkdtemp(prefix="hookgate-")) / "socket"
-    command = [sys.executable, "-P", "-m", "tests.preloaded.server", str(path)]
+    """The words that a command's own are written behind. Their server is started when they are asked for, unless it
+    is shared."""
+    path = os.environ.get(SHARED) or start()
+    patience = monotonic() + READY_S
+    while not _listens(path):
+        assert monotonic() < patience, "the server of preloaded programs does not listen"
+        sleep(0.02)
+    return (sys.executable, "-I", "-S", str(CLIENT), path)
+
+
+def start() -> str:
+    """A server, until `open_preloaded` is left; its socket, where it will listen."""
+    path = str(Path(tempfile.mkdtemp(prefix="hookgate-")) / "socket")
+    command = [sys.executable, "-P", "-m", "tests.preloaded.server", path]
     folder = Path(__file__).parents[2]
-    server = subprocess.Popen(command, cwd=folder, stdin=subprocess.PIPE, stdout=subprocess.PIPE)
-    assert server.stdout
-    assert server.stdout.readline() == b"ready\n"
-    server.stdout.close()
-    _servers.append(server)
-    return (sys.executable, "-I", "-S", str(CLIENT), str(path))
+    _servers.append(subprocess.Popen(command, cwd=folder, stdin=subprocess.PIPE, stdout=subprocess.DEVNULL))
+    return path
+
+
+def _listens(path: str) -> bool:
+    with socket.socket(socket.AF_UNIX) as asked:
+        try:
+            asked.connect(path)
+        except OSError:
+            return False
+    return True
 
 
 def put_hookgate(folder: Path) -> None:
@@ -40,7 +62,7 @@ def put_hookgate(folder: Path) -> None:
 
 @contextmanager
 def open_preloaded() -> Generator[None]:
-    """Ends what was started by `preloaded` meanwhile."""
+    """Ends the servers that were started meanwhile."""
     try:
         yield
     finally:

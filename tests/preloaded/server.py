@@ -64,7 +64,6 @@ def main() -> None:
     with socket.socket(socket.AF_UNIX) as listener:
         listener.bind(sys.argv[1])
         listener.listen(64)
-        print("ready", flush=True)
         _serve(listener)
 
 

@@ -96,7 +96,7 @@ def gateway(tmp_path: Path) -> Iterator[Gateway]:
 
 def entered(browser: Browser, gateway: Gateway, view: str, **device: object) -> Page:
     """As ann, who comes by the login of the chats."""
-    page = browser.new_context(**device).new_page()  # pyright: ignore[reportArgumentType]
+    page = browser.new_context(reduced_motion="reduce", **device).new_page()  # pyright: ignore[reportArgumentType]
     page.set_default_timeout(DEADLINE_S * 1000)
     page.on("pageerror", lambda error: pytest.fail(str(error)))
     page.goto(f"{gateway.url}/ops#{view}")
@@ -160,8 +160,8 @@ def test_an_operator_decides_finds_a_message_and_tries_a_dead_letter_again(
     page.context.close()
 
 
-async def _crowd(served: Served) -> None:
-    for number in range(350):
+async def _crowd(served: Served, size: int) -> None:
+    for number in range(size):
         chat = Chat("pager", f"{number}", HOSTILE)
         await served.runtime.journal.intake.refuse(Arrival(Inbound(chat, f"{number} {HOSTILE}"), "main", ""), HOSTILE)
     await _given_up(served, HOSTILE, HOSTILE)
@@ -169,26 +169,28 @@ async def _crowd(served: Served) -> None:
 
 def test_a_phone_in_the_dark_shows_a_crowd_of_hostile_names(browser: Browser, gateway: Gateway) -> None:
     gateway.run(_said, gateway.served)
-    gateway.run(_crowd, gateway.served)
+    gateway.run(_crowd, gateway.served, 10)
     page = entered(browser, gateway, "audit", **PHONE, color_scheme="dark")
     for view in VIEWS:
         page.goto(f"{gateway.url}/ops#{view}")
         expect(page.locator("#content > *").first).to_be_visible()
         assert page.evaluate("document.documentElement.scrollWidth") <= WIDTH
         assert barriers(page) == []
+    gateway.run(_crowd, gateway.served, 340)
     page.goto(f"{gateway.url}/ops#messages")
+    page.reload()
     rows = page.get_by_role("list", name="Messages").get_by_role("listitem")
     expect(rows).to_have_count(100)
     expect(rows.nth(5)).to_contain_text("<img src=x onerror=alert(1)>U+202E")
     page.get_by_role("button", name="Show more").click()
     expect(rows).to_have_count(200)
+    assert page.evaluate("document.documentElement.scrollWidth") <= WIDTH
     # Behind the button, with the keyboard alone.
     page.get_by_role("button", name="Views").focus()
     page.keyboard.press("Enter")
     expect(page.get_by_role("link", name="Now")).to_be_focused()
     page.keyboard.press("Escape")
     expect(page.get_by_role("button", name="Views")).to_be_focused()
-    assert barriers(page) == []
     page.context.close()
 
 

@@ -358,8 +358,8 @@ class InFile(JournalMachine):
         self.left.set()
 
 
-InMemory.TestCase.settings = InFile.TestCase.settings = settings(
-    max_examples=40, stateful_step_count=30, deadline=None, suppress_health_check=list(HealthCheck)
-)
+InMemory.TestCase.settings = settings(stateful_step_count=30, deadline=None, suppress_health_check=list(HealthCheck))
+fewer = settings.default.max_examples // 3
+InFile.TestCase.settings = settings(InMemory.TestCase.settings, max_examples=fewer)
 TestAnyOrderInMemory = InMemory.TestCase
 TestAnyOrderInAFile = InFile.TestCase

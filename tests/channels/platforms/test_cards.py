@@ -83,7 +83,7 @@ arguments = st.dictionaries(texts, st.one_of(texts, st.integers(), st.lists(text
 
 
 @pytest.mark.parametrize("name", PLATFORMS)
-@settings(max_examples=40, phases=(Phase.explicit, Phase.generate))
+@settings(phases=(Phase.explicit, Phase.generate))
 @given(arguments=arguments, other=texts, call=texts)
 @example(arguments={"`" * 90 + str(n): "`" * 5000 for n in range(12)}, other="*" * 5000, call="\U0001f600" * 200)
 def test_a_card_fits_and_names_each_argument_or_says_how_many_there_are(

@@ -79,7 +79,7 @@ class Live:
 
 
 class People:
-    """Each has a browser of their own, with nothing in it yet."""
+    """Each has a browser of their own, with nothing in it yet, and nothing moves: painting is dear here."""
 
     def __init__(self, browser: Browser, live: Live) -> None:
         self._browser, self._live = browser, live
@@ -89,7 +89,7 @@ class People:
         """Every address that a page has asked something of."""
 
     def enter(self, **device: Any) -> Page:
-        return self.tab(self._browser.new_context(**device))
+        return self.tab(self._browser.new_context(reduced_motion="reduce", **device))
 
     def tab(self, context: BrowserContext) -> Page:
         page = self.open(context, self._live.address)
@@ -98,7 +98,7 @@ class People:
 
     def open(self, context: BrowserContext | None = None, address: str = "") -> Page:
         """As a stranger, where nothing is said."""
-        page = (context or self._browser.new_context()).new_page()
+        page = (context or self._browser.new_context(reduced_motion="reduce")).new_page()
         page.set_default_timeout(DEADLINE_S * 1000)
         page.on("pageerror", lambda error: self.problems.append(str(error)))
         page.on("console", self._hear)

@@ -10,6 +10,7 @@ from typing import cast
 
 import pytest
 import trio
+from hypothesis import settings as profile
 
 from hookgate.approvals.people import People, Person
 from hookgate.approvals.requests import Approvals, Surroundings
@@ -76,6 +77,8 @@ class Model:
 
 Make = Callable[[], tuple[Wall, Open]]
 MEMORY, FILE = "in memory", "in a file"
+# Of the moments at which one with a file dies: `make fuzz` has all of them, as each run has in memory.
+EACH = 1 if profile.default.max_examples > 100 else 4
 
 
 def making(kind: str, keyed: bool, tmp_path: Path) -> Make:
@@ -143,6 +146,7 @@ async def press(wall: Wall, approvals: Approvals) -> None:
         await trio.sleep(0.002)
 
 
+@pytest.mark.hypothesis
 @pytest.mark.parametrize(
     ("kind", "keyed", "after"),
     [(MEMORY, True, False), (MEMORY, True, True), (MEMORY, False, False), (MEMORY, False, True), (FILE, False, True)],
@@ -151,8 +155,8 @@ async def test_a_call_is_asked_about_once_and_no_card_is_left_live(
     tmp_path: Path, kind: str, keyed: bool, after: bool
 ) -> None:
     make = making(kind, keyed, tmp_path)
-    asked = 0
-    for deaths in count():
+    asked, each = 0, EACH if kind == FILE else 1
+    for deaths in count(0, each):
         (wall, opened), tool = make(), FunctionTool("t")
         if not await live(opened, wall, tool, (deaths, after)):
             break
@@ -170,4 +174,4 @@ async def test_a_call_is_asked_about_once_and_no_card_is_left_live(
         # Between sending and noting nobody knows which message it is, but for whoever has a key of ours.
         assert max(map(where.count, where), default=0) <= (1 if wall.keyed else 2), said
         asked += bool(wall.cards)
-    assert asked > 10
+    assert asked > 10 / each
