@@ -39,7 +39,8 @@ def decode(text: bytes | str) -> Any:  # noqa: ANN401 - JSON has no narrower typ
         else:
             raise BadMessage(str(error)) from None
     # Both parsers read 1e999 as infinity, which encoding would turn into null.
-    if not _finite(value):
+    has_null = "null" in text if isinstance(text, str) else b"null" in text
+    if not _finite(value, has_null):
         raise BadMessage("a number is too large")
     return value
 
@@ -120,14 +121,15 @@ def _decode_with_surrogates(text: bytes | str) -> Any:  # noqa: ANN401
         raise BadMessage(str(error)) from None
 
 
-def _finite(value: object) -> bool:
-    # Infinity would be written as null: where none is written there is none, and most values have none.
-    try:
-        written = orjson.dumps(value)
-    except TypeError:
-        written = b"null"
-    if b"null" not in written:
-        return True
+def _finite(value: object, has_null: bool) -> bool:
+    """`has_null`: its text has that word already."""
+    if not has_null:
+        # Infinity would be written as null: where none is written there is none.
+        try:
+            if b"null" not in orjson.dumps(value):
+                return True
+        except TypeError:
+            pass
     waiting = [value]
     while waiting:
         item = waiting.pop()
