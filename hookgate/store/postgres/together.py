@@ -8,6 +8,7 @@ from typing import Generic, TypeVar
 import outcome
 import trio
 
+from hookgate.protocol.catalog import StoreFailed
 from hookgate.protocol.dataclasses import dataclass
 
 T = TypeVar("T")
@@ -24,7 +25,8 @@ class _Asked(Generic[V, T]):
 
 
 class Together(Generic[V, T]):
-    """`write` is one step: what comes of each of its values, or an error of all."""
+    """`write` is one step: what comes of each of its values, or an error. What the store does not take fails for all
+    of them; any other error is that of one, and each is tried by itself."""
 
     def __init__(self, write: Callable[[Sequence[V]], Awaitable[Sequence[T]]]) -> None:
         self._write = write
@@ -45,10 +47,18 @@ class Together(Generic[V, T]):
 
     async def _next(self) -> None:
         group, self._waiting = self._waiting[:MOST], self._waiting[MOST:]
-        came = await outcome.acapture(self._write, [it.value for it in group])
-        if isinstance(came, outcome.Error):
+        await self._settle(group)
+
+    async def _settle(self, group: Sequence[_Asked[V, T]]) -> None:
+        try:
+            came = await self._write([it.value for it in group])
+        except Exception as error:
+            if len(group) > 1 and not isinstance(error, StoreFailed):
+                for it in group:
+                    await self._settle([it])
+                return
             for it in group:
-                it.came = came
+                it.came = outcome.Error(error)
         else:
-            for it, one in zip(group, came.value, strict=True):
+            for it, one in zip(group, came, strict=True):
                 it.came = outcome.Value(one)
