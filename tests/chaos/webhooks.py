@@ -110,7 +110,10 @@ class Webhooks:
     @asynccontextmanager
     async def open(self) -> AsyncGenerator[None]:
         """Sends what they say."""
-        async with open_receiver() as receiver, trio.open_nursery() as self._pressing:
+        # One for all, since making one takes longer than what it is made for; each post has a connection of its own.
+        limits = httpx.Limits(max_connections=None, max_keepalive_connections=0)
+        client = httpx.AsyncClient(timeout=ANSWER_S, limits=limits, trust_env=False)
+        async with open_receiver() as receiver, client as self._client, trio.open_nursery() as self._pressing:
             self.url, self.sent = receiver.url, receiver.sent
             for chat in self.chats:
                 self._pressing.start_soon(self._post_all, chat)
@@ -128,8 +131,7 @@ class Webhooks:
             address = self._chance.choice(self._addresses())
             try:
                 headers = signed([read_secret(SECRET)], key, int(time()), body)
-                async with httpx.AsyncClient(timeout=ANSWER_S) as client:
-                    answer = await client.post(f"{address}/hooks/{NAME}", content=body, headers=headers)
+                answer = await self._client.post(f"{address}/hooks/{NAME}", content=body, headers=headers)
             except httpx.TransportError:
                 await trio.sleep(AGAIN_S)
                 continue
