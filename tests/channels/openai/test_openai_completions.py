@@ -93,6 +93,7 @@ async def test_what_is_wrong_with_a_request_is_named_and_nothing_is_asked(tmp_pa
         assert (await api.ann.post("/chat/completions", content="{}")).status_code == 415
         assert (await api.ann.get("/chat/completions")).json()["error"]["code"] == "unknown_url"
         assert api.model.requests == []
+        assert (await api.ask("Hi.", no_such_member={"deep": [1]}, messages_too=None)).status_code == 200
 
 
 async def test_only_a_key_of_this_channel_is_let_in(tmp_path: Path) -> None:
