@@ -102,7 +102,7 @@ async def _beside(run: Run) -> Figure:
     )
     with tempfile.TemporaryDirectory(prefix="hookgate-bench-") as folder:
         async with (
-            PLATFORMS[first](Random(7), CHATS) as refusing,
+            PLATFORMS[first](Random(7), max(2, run.times(CHATS))) as refusing,
             PLATFORMS[other](Random(7), 1, name="beside") as free,
             _serving(Path(folder), refusing, free),
         ):

@@ -55,66 +55,69 @@ async def before(folder: Path, command: str, tool: str = "bash", **arguments: ob
 # --- before a tool ------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(
-    ("command", "answer"),
-    [
-        ("true", {"action": "continue"}),
-        ("echo not JSON", {"action": "continue"}),
-        ("echo no >&2; exit 2", {"action": "deny_tool", "reason": "no"}),
-        (deciding(permissionDecision="allow"), {"action": "continue"}),
-        (
-            deciding(permissionDecision="deny", permissionDecisionReason="not here"),
-            {"action": "deny_tool", "reason": "not here"},
-        ),
-        (printing(decision="block", reason="old words"), {"action": "deny_tool", "reason": "old words"}),
-        (
-            printing(decision="block", reason="r", hookSpecificOutput={"permissionDecision": None}),
-            {"action": "deny_tool", "reason": "r"},
-        ),
-        (
-            f"printf '\\357\\273\\277'; {printing(decision='block', reason='r')}",
-            {"action": "deny_tool", "reason": "r"},
-        ),
-        # Whoever prints may end after the shell has.
-        (f"({{ sleep 0.3; {printing(decision='block', reason='r')}; }} &)", {"action": "deny_tool", "reason": "r"}),
-        (printing(**{"continue": False, "stopReason": "enough"}), {"action": "abort_turn", "reason": "enough"}),
-        (
-            deciding(permissionDecision="allow", updatedInput={"command": "ls -l", "timeout": 5000}),
-            {"action": "modify", "call": {"arguments": {"command": "ls -l", "timeout": 5.0}}},
-        ),
-    ],
+SAYS = (
+    ("true", {"action": "continue"}),
+    ("echo not JSON", {"action": "continue"}),
+    ("echo no >&2; exit 2", {"action": "deny_tool", "reason": "no"}),
+    (deciding(permissionDecision="allow"), {"action": "continue"}),
+    (
+        deciding(permissionDecision="deny", permissionDecisionReason="not here"),
+        {"action": "deny_tool", "reason": "not here"},
+    ),
+    (printing(decision="block", reason="old words"), {"action": "deny_tool", "reason": "old words"}),
+    (
+        printing(decision="block", reason="r", hookSpecificOutput={"permissionDecision": None}),
+        {"action": "deny_tool", "reason": "r"},
+    ),
+    (
+        f"printf '\\357\\273\\277'; {printing(decision='block', reason='r')}",
+        {"action": "deny_tool", "reason": "r"},
+    ),
+    # Whoever prints may end after the shell has.
+    (f"({{ sleep 0.3; {printing(decision='block', reason='r')}; }} &)", {"action": "deny_tool", "reason": "r"}),
+    (printing(**{"continue": False, "stopReason": "enough"}), {"action": "abort_turn", "reason": "enough"}),
+    (
+        deciding(permissionDecision="allow", updatedInput={"command": "ls -l", "timeout": 5000}),
+        {"action": "modify", "call": {"arguments": {"command": "ls -l", "timeout": 5.0}}},
+    ),
 )
-async def test_what_a_command_says_of_a_call(tmp_path: Path, command: str, answer: object) -> None:
-    assert await before(tmp_path, command) == answer
 
 
-@pytest.mark.parametrize(
-    ("command", "more", "why"),
-    [
-        ("echo broke >&2; exit 1", {}, "ended with status 1: broke"),
-        ("no-such-program", {}, "ended with status 127"),
-        ("kill -9 $$", {}, "was ended by signal 9"),
-        ("sleep 600", {"timeout": 0.3}, "gave no answer within 0.3 s"),
-        ("echo '{\"decision\": '", {}, "printed what begins as JSON and is none"),
-        (
-            f"echo checking; {deciding(permissionDecision='deny')}",
-            {},
-            "printed a decision among what is no JSON object",
-        ),
-        ('echo \'[{"decision": "block"}]\'', {}, "printed a decision among what is no JSON object"),
-        ("sleep 600 & echo {}", {"timeout": 0.5}, "ended, but what it has started held its output open for 0.5 s"),
-        ("head -c 1048577 /dev/zero", {}, "printed more than 1048576 bytes"),
-        (deciding(permissionDecision="maybe"), {}, "decides 'maybe', which means nothing here"),
-    ],
+async def test_what_a_command_says_of_a_call(tmp_path: Path) -> None:
+    """Each of them of the calls of a tool; the last one's arguments have other names there."""
+    tools = [*(f"tool{number}" for number in range(len(SAYS) - 1)), "bash"]
+    groups = [group(command, tool.replace("bash", "Bash")) for tool, (command, _) in zip(tools, SAYS, strict=True)]
+    async with adapter(tmp_path, {"PreToolUse": groups}) as child:
+        for tool, (command, answer) in zip(tools, SAYS, strict=True):
+            assert await child.call("hook.before_tool", params(tool)) == answer, command
+
+
+FAILS: tuple[tuple[str, Mapping[str, Any], str], ...] = (
+    ("echo broke >&2; exit 1", {}, "ended with status 1: broke"),
+    ("no-such-program", {}, "ended with status 127"),
+    ("kill -9 $$", {}, "was ended by signal 9"),
+    ("sleep 600", {"timeout": 0.3}, "gave no answer within 0.3 s"),
+    ("echo '{\"decision\": '", {}, "printed what begins as JSON and is none"),
+    (
+        f"echo checking; {deciding(permissionDecision='deny')}",
+        {},
+        "printed a decision among what is no JSON object",
+    ),
+    ('echo \'[{"decision": "block"}]\'', {}, "printed a decision among what is no JSON object"),
+    ("sleep 600 & echo {}", {"timeout": 0.5}, "ended, but what it has started held its output open for 0.5 s"),
+    ("head -c 1048577 /dev/zero", {}, "printed more than 1048576 bytes"),
+    (deciding(permissionDecision="maybe"), {}, "decides 'maybe', which means nothing here"),
 )
-async def test_a_command_that_fails_fails_the_hook_so_that_its_policy_decides(
-    tmp_path: Path, command: str, more: Mapping[str, Any], why: str
-) -> None:
-    async with adapter(tmp_path, {"PreToolUse": [group(command, **more)]}) as child:
-        with pytest.raises(ErrorReply) as failed:
-            await child.call("hook.before_tool", params())
-    assert why in failed.value.message
-    assert failed.value.code == -32000
+
+
+async def test_a_command_that_fails_fails_the_hook_so_that_its_policy_decides(tmp_path: Path) -> None:
+    groups = [group(command, f"tool{number}", **more) for number, (command, more, _) in enumerate(FAILS)]
+    async with adapter(tmp_path, {"PreToolUse": groups}) as child:
+        for number, (command, _, why) in enumerate(FAILS):
+            with pytest.raises(ErrorReply) as failed:
+                await child.call("hook.before_tool", params(f"tool{number}"))
+            assert why in failed.value.message, command
+            assert failed.value.code == -32000
 
 
 async def test_a_command_reads_the_call_in_the_words_that_it_knows(tmp_path: Path) -> None:
@@ -132,25 +135,25 @@ async def test_a_command_reads_the_call_in_the_words_that_it_knows(tmp_path: Pat
     assert (given["tool_input"]["old_string"], given["tool_input"]["new_string"]) == ("a\nc", "b\nd")
 
 
-@pytest.mark.parametrize(
-    ("matcher", "tool", "runs"),
-    [
-        ("Bash", "bash", True),
-        ("Bash", "read", False),
-        ("Ba", "bash", False),
-        ("Edit|Write", "write", True),
-        ("Edit | Write ", "write", True),
-        ("MultiEdit", "edit", True),
-        ("mcp__.*__find", "docs__find", True),
-        ("Web.*", "web_fetch", True),
-        ("*", "weather", True),
-        ("weather", "weather", True),
-    ],
-)
-async def test_matchers_are_those_of_the_other_names(tmp_path: Path, matcher: str, tool: str, runs: bool) -> None:
-    async with adapter(tmp_path, {"PreToolUse": [group("exit 2", matcher)]}) as child:
-        answer = await child.call("hook.before_tool", params(tool, path="x"))
-    assert answer["action"] == ("deny_tool" if runs else "continue")
+MATCHERS = ("Bash", "Ba", "Edit|Write", "Edit | Write ", "MultiEdit", "mcp__.*__find", "Web.*", "*", "weather")
+
+
+async def test_matchers_are_those_of_the_other_names(tmp_path: Path) -> None:
+    ran = tmp_path / "ran"
+    groups = [group(f"echo '{matcher}' >> ran", matcher) for matcher in MATCHERS]
+    async with adapter(tmp_path, {"PreToolUse": groups}) as child:
+        for tool, meant in (
+            ("bash", {"Bash", "*"}),
+            ("read", {"*"}),
+            ("write", {"Edit|Write", "Edit | Write ", "*"}),
+            ("edit", {"Edit|Write", "Edit | Write ", "MultiEdit", "*"}),
+            ("docs__find", {"mcp__.*__find", "*"}),
+            ("web_fetch", {"Web.*", "*"}),
+            ("weather", {"*", "weather"}),
+        ):
+            ran.write_text("")
+            await child.call("hook.before_tool", params(tool, path="x"))
+            assert sorted(ran.read_text().splitlines()) == sorted(meant), tool
 
 
 async def test_a_command_that_nobody_waits_for_elsewhere_is_waited_for_where_it_says_so(tmp_path: Path) -> None:
