@@ -28,6 +28,8 @@ from tests.crash.killing import address_of
 
 CHATS, MESSAGES, EVERY_S = 100, 5, 5.0
 """Each chat says something so often: twenty messages a second, below what the narrowest platform lets out."""
+LEAST_S = 1.5
+"""So often where there are few chats."""
 ANSWERS_S = 120.0
 ASKED = 10
 LOOK_S = 0.005
@@ -73,11 +75,11 @@ async def _of_platform(name: str, run: Run) -> list[Figure]:
 
 
 async def _talk(platform: Platform, messages: int) -> None:
-    random = Random(7)
+    random, every_s = Random(7), max(LEAST_S, EVERY_S * len(platform.chats) / CHATS)
     for number in range(1, messages + 1):
         for chat in random.sample(platform.chats, len(platform.chats)):
             platform.say(chat, f"message {number}")
-            await trio.sleep(EVERY_S / len(platform.chats))
+            await trio.sleep(every_s / len(platform.chats))
 
 
 def _answers(platform: Platform, chat: str) -> list[str]:
