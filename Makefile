@@ -41,7 +41,8 @@ crash: $(VENV)/.dev
 chaos: $(VENV)/.dev
 	$(BIN)/python -m tests.chaos
 
-# Three gateways on one PostgreSQL, killed, stopped and cut off while five hundred people talk: some ten minutes.
+# Three gateways on one PostgreSQL, killed, stopped and cut off while five hundred people talk: some ten minutes. As root
+# each has a network of its own.
 cluster: $(VENV)/.dev
 	$(BIN)/python -m tests.cluster
 
