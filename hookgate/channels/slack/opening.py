@@ -124,9 +124,7 @@ class _Receiving:
         catching_up = CatchingUp(self.api, inbox)
         async with trio.open_nursery() as nursery:
             nursery.start_soon(catching_up.run)
-            nursery.start_soon(
-                SocketMode(self.api, self.settings.other, inbox, self.connection, catching_up.want).run
-            )
+            nursery.start_soon(SocketMode(self.api, self.settings.other, inbox, self.connection, catching_up).run)
 
     async def _catch_up(self, inbox: Inbox) -> None:
         catching_up = CatchingUp(self.api, inbox)

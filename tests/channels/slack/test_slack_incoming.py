@@ -161,6 +161,28 @@ async def test_what_was_said_while_nobody_listened_is_caught_up_with_oldest_firs
                 assert fake.wrong == []
 
 
+async def test_what_is_said_while_it_catches_up_comes_after_what_was_missed_there(tmp_path: Path) -> None:
+    with trio.fail_after(60):
+        async with open_fake() as fake:
+            async with opened(tmp_path, fake) as bench:
+                fake.say("begin")
+                said = fake.say(f"<@{BOT_USER}> begin", channel=GENERAL)
+                await bench.heard(2)
+            fake.deaf = True
+            fake.say("missed")
+            fake.say("missed", channel=GENERAL, thread_ts=said["ts"])
+            fake.deaf = False
+            # Other conversations come first, and nothing is said of them.
+            fake.say("now")
+            fake.say("now", channel=GENERAL, thread_ts=said["ts"])
+            fake.faults["users.conversations"] = [Refused("ratelimited", 1)]
+            async with opened(tmp_path, fake) as bench:
+                heard = await bench.heard(4)
+                assert [it.text for it in heard if it.chat.chat_id == DIRECT] == ["missed", "now"]
+                assert [it.text for it in heard if it.chat.chat_id == GENERAL] == ["missed", "now"]
+                await fake.until(lambda: len(fake.acknowledged) == 5)
+
+
 async def test_a_crash_while_it_catches_up_loses_nothing_whatever_was_heard_meanwhile(tmp_path: Path) -> None:
     with trio.fail_after(60):
         async with open_fake() as fake:

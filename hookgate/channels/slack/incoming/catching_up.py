@@ -1,9 +1,10 @@
 """What was said while nobody listened: asked for from the place that is stored on, in every conversation that the bot
-is in and every thread that it takes part in, the oldest first."""
+is in and every thread that it takes part in, the oldest first; and where somebody speaks meanwhile, there at once."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
+from contextlib import suppress
 from typing import Any, TypeVar
 
 import structlog
@@ -26,6 +27,8 @@ MOST_PAGES = 50
 """Of one conversation: 10,000 messages."""
 FIRST_S, LONGEST_S = 1.0, 60.0
 TRIES = 8
+BEFORE_S = 10.0
+"""So long what is said now waits for what was missed before it."""
 Page = TypeVar("Page", bound=BaseModel)
 Raw = Mapping[str, Any]
 
@@ -34,6 +37,8 @@ class CatchingUp:
     def __init__(self, api: Api, inbox: Inbox) -> None:
         self._api, self._inbox = api, inbox
         self._wanted = trio.Event()
+        self._asked = set[str]()
+        """Where all that was missed is stored by now, by session key."""
         inbox.missed = self._wake
 
     def want(self) -> None:
@@ -41,7 +46,21 @@ class CatchingUp:
         self._inbox.place.miss()
         self._wake()
 
+    async def before(self, said: Said) -> None:
+        """Until what was missed in its conversation is stored, which came first. What cannot be had soon follows."""
+        key, chat = said.chat.session_key, said.chat
+        if not (since := self._inbox.place.missing) or key in self._asked or chat.thread == said.message_id:
+            return
+        kind = "im" if chat.chat_type == "direct" else "channel"
+        with suppress(ApiFailed, StoreFailed), trio.move_on_after(BEFORE_S):
+            if not chat.thread:
+                await self._read("conversations.history", since, kind, channel=chat.chat_id)
+            elif chat in self._inbox.threads:
+                await self._read("conversations.replies", since, kind, channel=chat.chat_id, ts=chat.thread)
+            self._asked.add(key)
+
     def _wake(self) -> None:
+        self._asked.clear()
         self._wanted.set()
 
     async def run(self) -> None:

@@ -46,6 +46,11 @@ class Place:
         self._sought, self._missed = _first(self._missed, self._sought), ""
         return self._sought
 
+    @property
+    def missing(self) -> str:
+        """From where some may be missing; empty: nothing is."""
+        return _first(self._missed, self._sought)
+
     def found(self) -> None:
         self._sought = ""
 

@@ -3,16 +3,17 @@ that the platform wants closed is left. Never gives up."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from functools import partial
 
 import structlog
 import trio
 from pydantic import ValidationError
 
+from hookgate.channels.platforms.said import Said
 from hookgate.channels.platforms.sockets import Socket, SocketClosed, open_socket
 from hookgate.channels.slack.api import Api, ApiFailed
 from hookgate.channels.slack.connection import Connection
+from hookgate.channels.slack.incoming.catching_up import CatchingUp
 from hookgate.channels.slack.incoming.inbox import Inbox
 from hookgate.channels.slack.settings import Secret
 from hookgate.channels.slack.wire import Envelope, SocketUrl
@@ -31,13 +32,13 @@ MOST_IN_HAND = 500
 
 
 class SocketMode:
-    """`resumed` is told once events come again after none could: some may have been missed."""
+    """`catching_up` is wanted once events come again after none could: some may have been missed."""
 
     def __init__(
-        self, api: Api, secret: Secret, inbox: Inbox, connection: Connection, resumed: Callable[[], None]
+        self, api: Api, secret: Secret, inbox: Inbox, connection: Connection, catching_up: CatchingUp
     ) -> None:
         self._api, self._secret, self._inbox, self._connection = api, secret, inbox, connection
-        self._resumed = resumed
+        self._catching_up = catching_up
         self._lines = 0
         """That have said hello and are not lost."""
         self._room = trio.Semaphore(MOST_IN_HAND)
@@ -108,7 +109,7 @@ class SocketMode:
         self._connection.listens = True
         self._connection.works()
         if is_first:
-            self._resumed()
+            self._catching_up.want()
         if line.before is not None:
             nursery.start_soon(_leave, line.before)
 
@@ -126,7 +127,10 @@ class SocketMode:
 
     async def _take(self, envelope: Envelope, socket: Socket) -> None:
         try:
-            await self._inbox.take(self._inbox.reader.read(envelope.type, envelope.payload))
+            heard = self._inbox.reader.read(envelope.type, envelope.payload)
+            if isinstance(heard, Said) and envelope.type == "events_api" and not heard.stops:
+                await self._catching_up.before(heard)
+            await self._inbox.take(heard)
             await socket.send(encode({"envelope_id": envelope.envelope_id}).decode())
             self._connection.works()
         except StoreFailed as error:
