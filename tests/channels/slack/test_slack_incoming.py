@@ -375,9 +375,10 @@ async def test_events_by_http_are_taken_where_they_are_signed_and_answered_once_
             broken = b"{nonsense"
             assert (await client.post(fake.proxy, content=broken, headers=signed(broken))).status_code == 200
             assert (await client.get(fake.proxy)).status_code == 404
-        await asked(bench, request(direct()))
-        card = await fake.until(lambda: fake.sent() and fake.sent()[-1])
-        fake.press(card, "Deny")
+        # Where nothing waits that was said before.
+        await asked(bench, request(Chat("sl", other := fake.channel("D0OTHER"), "U0ANN", "direct")))
+        card = await fake.until(lambda: fake.sent(other) and fake.sent(other)[-1])
+        fake.press(card, "Deny", channel=other)
         assert await fake.bring() == [200]
         await became(bench, "refused")
         stop.set()
