@@ -64,6 +64,7 @@ class Gateway:
             channels,
             lambda chat: self.agent_of(chat).around.redactor,
             self._lost,
+            shared.journal.cluster.present,
         )
         self._accepting = Accepting(
             shared.journal.intake, shared.guests, lambda chat: self.agent_of(chat).name, self.delivery.wake

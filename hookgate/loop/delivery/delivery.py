@@ -7,7 +7,7 @@ bring, so that a start finds what a crash has left.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from contextlib import AbstractAsyncContextManager, nullcontext
+from contextlib import AbstractAsyncContextManager, AbstractContextManager, nullcontext
 from math import inf
 
 import structlog
@@ -35,7 +35,8 @@ Aside = Callable[[], AbstractAsyncContextManager[None]]
 
 class Delivery:
     """`channels` by name; they may come and go, and rows of one that is gone wait. `redactor`: for what a channel
-    says of its own failure. `given_up` hears of what will never arrive, and why, once that is stored."""
+    says of its own failure. `given_up` hears of what will never arrive, and why, once that is stored.
+    What runs within `present` is cancelled before another gateway may take this one for gone."""
 
     def __init__(
         self,
@@ -43,9 +44,10 @@ class Delivery:
         channels: Mapping[str, Channel],
         redactor: Callable[[Chat], Replacing | None] = lambda _chat: None,
         given_up: Callable[[Outbound, str], None] = lambda _outbound, _why: None,
+        present: Callable[[], AbstractContextManager[object]] = nullcontext,
     ) -> None:
         self._posting, self._channels = posting, channels
-        self._ways = Ways(posting, channels, redactor, given_up)
+        self._ways = Ways(posting, channels, redactor, given_up, present)
         self._queues: dict[str, ChatQueue] = {}
         self._changed = trio.Event()
         # What waits here is one for each chat at most.

@@ -6,6 +6,7 @@ All that goes to a chat goes through here one after the other, so that no edit o
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import field
 from math import inf
 from time import time
@@ -41,16 +42,17 @@ TOO_MANY = "the channel asks for time"
 
 @dataclass(frozen=True)
 class Ways:
-    """What all queues have in common. `given_up` hears of dead letters. `quiet`: by session key until when a chat
-    gets nothing, since its channel has asked for that, or a preview has just gone there. `shown`: by row the text of
-    its preview, where that is known. `arrived`: by session key the row that is next there, and the receipts of those
-    of its parts that are there already: what was sent is not sent again because a store that fails does not hear of
-    it."""
+    """What all queues have in common. `given_up` hears of dead letters. What runs within `present` is cancelled
+    before another gateway may take this one for gone. `quiet`: by session key until when a chat gets nothing, since
+    its channel has asked for that, or a preview has just gone there. `shown`: by row the text of its preview, where
+    that is known. `arrived`: by session key the row that is next there, and the receipts of those of its parts that
+    are there already: what was sent is not sent again because a store that fails does not hear of it."""
 
     posting: Posting
     channels: Mapping[str, Channel]
     redactor: Callable[[Chat], Replacing | None]
     given_up: Callable[[Outbound, str], None] = lambda _outbound, _why: None
+    present: Callable[[], AbstractContextManager[object]] = nullcontext
     quiet: dict[str, float] = field(default_factory=dict[str, float])
     shown: dict[str, str] = field(default_factory=dict[str, str])
     arrived: dict[str, tuple[str, list[str]]] = field(default_factory=dict[str, tuple[str, list[str]]])
@@ -229,16 +231,19 @@ class ChatQueue:
             preview.over = True
         if preview.over or preview.row is None:
             return
-        row, pause_s = preview.row, channel.limits.pace_s(self.chat)
+        row, pause_s, receipts = preview.row, channel.limits.pace_s(self.chat), list[str]()
         try:
-            with trio.fail_after(SEND_S):
-                receipt = await show(channel, outbound, row.id, row.preview)
+            # Another gateway may have gone on with it, and brought it to its end.
+            with self._ways.present(), trio.fail_after(SEND_S):
+                receipts.append(await show(channel, outbound, row.id, row.preview))
         except Exception as error:
             failed = self._named(error)
             log.info("preview_not_shown", session=self.chat.session_key, why=failed.why)
             preview.failed = failed.retry_after_s is None
             pause_s = max(pause_s, failed.retry_after_s or 0.0)
         else:
+            preview.over = preview.over or not receipts
+        for receipt in receipts:
             preview.shown = self._ways.shown[row.id] = text
             if receipt != row.preview:
                 preview.row = replace(row, preview=receipt)

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncGenerator
-from contextlib import asynccontextmanager
+from collections.abc import AsyncGenerator, Callable
+from contextlib import AbstractContextManager, asynccontextmanager, nullcontext
 
 import trio
 
@@ -100,8 +100,10 @@ class Board(Room):
 
 
 @asynccontextmanager
-async def delivering(journal: Journal, *channels: Room) -> AsyncGenerator[Delivery]:
-    delivery = Delivery(journal.posting, {it.name: it for it in channels})
+async def delivering(
+    journal: Journal, *channels: Room, present: Callable[[], AbstractContextManager[object]] = nullcontext
+) -> AsyncGenerator[Delivery]:
+    delivery = Delivery(journal.posting, {it.name: it for it in channels}, present=present)
     with trio.fail_after(100 * DEADLINE_S):
         async with trio.open_nursery() as nursery:
             nursery.start_soon(delivery.run)

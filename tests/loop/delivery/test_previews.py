@@ -70,6 +70,18 @@ async def test_a_reply_is_edited_at_the_channels_pace_and_ends_as_its_final_text
         assert await journal.posting.next_row(chat) is None
 
 
+async def test_what_another_gateway_may_have_gone_on_with_is_shown_no_more(autojump_clock: object) -> None:
+    journal, board = MemoryJournal(trio.current_time), Board()
+    gone_at = trio.current_time() + 2 * EDIT_S
+    async with delivering(journal, board, present=lambda: trio.CancelScope(deadline=gone_at)) as delivery:
+        claim = await turn(journal)
+        for _ in range(100):
+            delivery.write(claim, CHAT, "word ")
+            await trio.sleep(EDIT_S / 10)
+        assert board.history
+        assert max(at for at, _ in board.history) <= gone_at
+
+
 async def test_what_has_not_changed_is_not_edited_again(autojump_clock: object) -> None:
     journal, board = MemoryJournal(trio.current_time), Board()
     async with delivering(journal, board) as delivery:
