@@ -12,9 +12,10 @@ import trio
 
 @dataclass
 class Way:
-    """`port`: where it begins; `target`: the port where it ends."""
+    """`port`: where it begins; `target`: the port where it ends, `there`."""
 
     target: int
+    there: str = "127.0.0.1"
     port: int = 0
     _pairs: list[tuple[trio.SocketStream, trio.SocketStream]] = field(
         default_factory=list[tuple[trio.SocketStream, trio.SocketStream]]
@@ -40,7 +41,7 @@ class Way:
         way = self._open
         await way.wait()
         try:
-            server = await trio.open_tcp_stream("127.0.0.1", self.target)
+            server = await trio.open_tcp_stream(self.there, self.target)
         except OSError:
             await trio.aclose_forcefully(client)
             return
@@ -66,12 +67,14 @@ class Way:
 
 
 @asynccontextmanager
-async def open_way(target: int, host: str = "127.0.0.1") -> AsyncGenerator[Way]:
-    """`host`: the address of this machine at which it begins."""
-    way = Way(target)
+async def open_way(
+    target: int, host: str = "127.0.0.1", *, there: str = "127.0.0.1", port: int = 0
+) -> AsyncGenerator[Way]:
+    """From this `host` and `port`, or any, to the port `target` of `there`."""
+    way = Way(target, there)
     way.reopen()
     async with trio.open_nursery() as nursery:
-        listening = partial(trio.serve_tcp, way.serve, 0, host=host, handler_nursery=nursery)
+        listening = partial(trio.serve_tcp, way.serve, port, host=host, handler_nursery=nursery)
         listeners: list[trio.SocketListener] = await nursery.start(listening)
         way.port = listeners[0].socket.getsockname()[1]
         yield way

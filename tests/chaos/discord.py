@@ -47,6 +47,10 @@ class Discord:
         return {"DISCORD_TOKEN": TOKEN}
 
     @property
+    def socket(self) -> str:
+        return self.fake.gateway
+
+    @property
     def wrong(self) -> list[str]:
         return self.fake.wrong
 

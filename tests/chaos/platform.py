@@ -29,7 +29,8 @@ class Read:
 class Chats(Protocol):
     """`repeats`: whether what was sent and not confirmed may stand there twice, since the platform knows no key by
     which it could tell. `wrong`: what was wrong with the gateway's requests. `sections`: of the configuration;
-    `variables`: of the environment, secrets. `refusals`: how often something was refused."""
+    `variables`: of the environment, secrets. `socket`: where it tells gateways to connect, or nothing. `refusals`:
+    how often something was refused."""
 
     repeats: bool
 
@@ -41,6 +42,8 @@ class Chats(Protocol):
     def sections(self) -> str: ...
     @property
     def variables(self) -> dict[str, str]: ...
+    @property
+    def socket(self) -> str: ...
     @property
     def refusals(self) -> int: ...
 

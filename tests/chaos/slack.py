@@ -45,6 +45,10 @@ class Slack:
         return {"SLACK_TOKEN": TOKEN, "SLACK_APP_TOKEN": APP_TOKEN}
 
     @property
+    def socket(self) -> str:
+        return self.fake.socket_url
+
+    @property
     def wrong(self) -> list[str]:
         return self.fake.wrong
 

@@ -29,6 +29,7 @@ class Telegram:
     """`getUpdates` confirms nothing that was not heard, so what breaks off comes again by itself."""
 
     repeats = True
+    socket = ""
 
     def __init__(self, chance: Random, chats: int, name: str, *, limited: bool) -> None:
         self.chats = tuple(str(FIRST + number) for number in range(chats))

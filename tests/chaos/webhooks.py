@@ -45,6 +45,7 @@ class Webhooks:
     """`addresses`: where gateways are by now. `wrong`: what was seen to be."""
 
     repeats = False
+    socket = ""
 
     def __init__(self, chance: Random, chats: int, addresses: Callable[[], Sequence[str]]) -> None:
         self.chats = tuple(f"c{number}" for number in range(chats))

@@ -26,8 +26,6 @@ from tests.cluster.namespaces import no_namespaces
 from tests.cluster.storm import FAULTS, OF_NAMESPACES, WEBHOOKS, Storm
 
 AT_ONCE = 2
-TELL_LOOPBACK = ("slack", "discord")
-"""These say themselves where their sockets are."""
 
 
 async def rounds(storm: Storm, seconds: float) -> AsyncGenerator[Sequence[str]]:
@@ -52,10 +50,9 @@ def say(line: str) -> None:
     sys.stdout.flush()
 
 
-def namespaces(machines: str, platform: str, faults: Sequence[str]) -> bool:
+def namespaces(machines: str, faults: Sequence[str]) -> bool:
     """Whether gateways have them: as asked for, else where this machine lets it."""
-    tells = f"{platform} tells of sockets at addresses that lead nowhere there" if platform in TELL_LOOPBACK else ""
-    why_not = "" if machines == "processes" else tells or no_namespaces()
+    why_not = "" if machines == "processes" else no_namespaces()
     if why_not:
         say(f"no namespaces: {why_not}")
     has_them = machines != "processes" and not why_not
@@ -83,7 +80,7 @@ def main() -> None:
     parser.add_argument("--seed", type=int, default=random.randrange(1 << 30))
     given = parser.parse_args()
     folder, began = Path(tempfile.mkdtemp(prefix="hookgate-cluster-")), monotonic()
-    apart = namespaces(given.machines, given.platform, given.faults)
+    apart = namespaces(given.machines, given.faults)
     storm = Storm(folder, random.Random(given.seed), given.sessions, given.lease, given.talk, apart, given.platform)
     problems = trio.run(run, storm, given.seconds, given.faults)
     for name, times in sorted(Counter(storm.seen).items()):

@@ -16,6 +16,7 @@ from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass
 from functools import cache
 from ipaddress import IPv4Address
+from pathlib import Path
 from random import choice
 from shutil import which
 
@@ -70,6 +71,18 @@ async def as_seen_from(net: Net, text: str, stack: AsyncExitStack) -> str:
     ports = set(REACHES.findall(text))
     ways = {it: await stack.enter_async_context(open_way(int(it), net.ours)) for it in ports}
     return LISTENS.sub(f"{net.its}:0", REACHES.sub(lambda it: f"{net.ours}:{ways[it[1]].port}", text))
+
+
+async def relayed(net: Net, told: str, stack: AsyncExitStack) -> None:
+    """Addresses on loopback that somebody there is told lead here."""
+    for port in REACHES.findall(told) if net.inside else ():
+        way = await stack.enter_async_context(open_way(int(port), net.ours))
+        relay = [*net.inside, sys.executable, "-m", "tests.cluster.relay", port, net.ours, str(way.port)]
+        process = await trio.lowlevel.open_process(relay, stdout=subprocess.PIPE, cwd=Path(__file__).parents[2])
+        assert process.stdout
+        stack.push_async_callback(_end, process, process.stdout)
+        with trio.fail_after(PATIENCE_S):
+            await process.stdout.receive_some()
 
 
 @cache
@@ -132,6 +145,13 @@ async def _join(keeper: int) -> Net:
         await _run(*net.inside, "ip", *command.split())
     await net.plug()
     return net
+
+
+async def _end(process: trio.Process, stdout: trio.abc.AsyncResource) -> None:
+    with trio.CancelScope(shield=True):
+        process.kill()
+        await process.wait()
+        await stdout.aclose()
 
 
 async def _run(*words: str) -> None:

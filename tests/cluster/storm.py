@@ -21,7 +21,7 @@ from tests.chaos.platforms import PLATFORMS
 from tests.chaos.webhooks import open_webhooks
 from tests.cluster.books import problems
 from tests.cluster.gateways import Gateway, TakeOver, Watch
-from tests.cluster.namespaces import Net, as_seen_from, open_namespace
+from tests.cluster.namespaces import Net, as_seen_from, open_namespace, relayed
 from tests.crash.world import furnish
 from tests.forwarding import open_way
 from tests.model_server import open_model_server
@@ -117,6 +117,7 @@ class Storm:
         store = f'url = "postgresql://tests@{net.ours}:{way.port}/{self._name}"'
         config = furnish(self.folder / name, model, self.platform.sections + RULE, *STAGES, store=store)
         config.write_text(await as_seen_from(net, config.read_text(), stack))
+        await relayed(net, self.platform.socket, stack)
         return Gateway(config, way, net, ahead_s, self.lease_s, self.platform.variables)
 
     async def _end(self) -> None:
