@@ -15,6 +15,7 @@ import trio
 
 from hookgate.loop.delivery.queue import WAIT_S, ChatQueue, Ways
 from hookgate.loop.delivery.sending import editing
+from hookgate.protocol.catalog import StoreFailed
 from hookgate.protocol.chat import Chat, Outbound
 from hookgate.protocol.interfaces import Channel, Replacing
 from hookgate.protocol.journal.interfaces import Posting
@@ -127,6 +128,8 @@ class Delivery:
                 try:
                     for row in await self._posting.outgoing(name):
                         self.wake(row.outbound.chat)
+                except StoreFailed as error:
+                    log.warning("outbox_unread", channel=name, why=str(error))
                 except Exception:
                     log.exception("outbox_unread", channel=name)
             quiet, now = self._ways.quiet, trio.current_time()
@@ -145,8 +148,10 @@ class Delivery:
     async def _work_off(self, queue: ChatQueue) -> None:
         try:
             await queue.work_off()
+        # What is stored is brought when the journal is looked at again.
+        except StoreFailed as error:
+            log.warning("delivery_broke_off", session=queue.chat.session_key, why=str(error))
         except Exception:
-            # What is stored is brought when the journal is looked at again.
             log.exception("delivery_broke_off", session=queue.chat.session_key)
         finally:
             del self._queues[queue.chat.session_key]

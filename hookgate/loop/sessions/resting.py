@@ -9,6 +9,7 @@ import structlog
 import trio
 
 from hookgate.loop.sessions.claims import LEASE_S
+from hookgate.protocol.catalog import StoreFailed
 
 if TYPE_CHECKING:
     from hookgate.loop.sessions.session import Session
@@ -31,6 +32,8 @@ class Resting:
             for session in [it for it in self._sessions.values() if it.busy]:
                 try:
                     await session.renew_lease()
+                except StoreFailed as error:
+                    log.warning("lease_not_renewed", session=session.key, why=str(error))
                 except Exception:
                     log.exception("lease_not_renewed", session=session.key)
             self.look()
