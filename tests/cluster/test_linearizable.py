@@ -64,10 +64,11 @@ class Call:
 @dataclass(frozen=True)
 class State:
     """Of one session. `owner`: empty: nobody; "?": whoever it was shared out to. `messages`: ids and whether each has
-    ended, by key. `claimed`: the message that is worked on."""
+    ended, by key. `begun`: those that have been worked on. `claimed`: the one that is."""
 
     owner: str = ""
     messages: tuple[tuple[str, str, bool], ...] = ()
+    begun: frozenset[str] = frozenset()
     fence: int = 0
     holder: str = ""
     claimed: str = ""
@@ -78,6 +79,16 @@ class State:
     @property
     def rests(self) -> bool:
         return all(ended for _, _, ended in self.messages)
+
+    def before(self, message: str) -> tuple[bool, bool]:
+        """Whether another one that waits there certainly comes first, and whether one may, whose number nobody was
+        told."""
+        others = {id_ for _, id_, ended in self.messages if not ended} - {message}
+        certain = any(self._place(it) < self._place(message) for it in others if it != LOST)
+        return certain, certain or (LOST in others and message not in self.begun)
+
+    def _place(self, message: str) -> tuple[bool, int]:
+        return message not in self.begun, int(message.removeprefix("M"))
 
 
 # --- what each call may come to, one after the other ----------------------------------------------------------------
@@ -124,9 +135,12 @@ def _claim(state: State, call: Call, lost: bool) -> Iterator[State]:
     (message,) = call.given
     free = not state.holder and any(id_ == message and not ended for _, id_, ended in state.messages)
     here = state.owner in (call.gateway, ANYWHERE)
-    if free and here and (lost or call.result == state.fence + 1):
-        yield replace(state, owner=call.gateway, fence=state.fence + 1, holder=call.gateway, claimed=message)
-    if (lost or call.result is None) and not (free and state.owner == call.gateway):
+    certain, perhaps = state.before(message)
+    if free and here and not certain and (lost or call.result == state.fence + 1):
+        begun = state.begun | {message}
+        its = {"owner": call.gateway, "fence": state.fence + 1, "holder": call.gateway, "claimed": message}
+        yield replace(state, begun=begun, **its)
+    if (lost or call.result is None) and not (free and state.owner == call.gateway and not perhaps):
         yield state
 
 
@@ -179,6 +193,7 @@ class Recorder:
     _claims: defaultdict[str, list[Claim]] = field(default_factory=lambda: defaultdict(list))
     _messages: defaultdict[str, list[str]] = field(default_factory=lambda: defaultdict(list))
     _asked: defaultdict[str, list[str]] = field(default_factory=lambda: defaultdict(list))
+    _completed: set[str] = field(default_factory=set[str])
 
     async def work(self) -> None:
         for _ in range(STEPS):
@@ -218,7 +233,8 @@ class Recorder:
     async def _claim(self, session: str, journal: StoredJournal) -> None:
         if not self._messages[session]:
             return
-        message = self.chance.choice(self._messages[session][-4:])
+        waiting = [it for it in self._messages[session] if it not in self._completed]
+        message = self.chance.choice([*waiting[:2], *self._messages[session][-2:]])
 
         async def claim() -> int | None:
             taken = await journal.work.claim(journal.work.me, 3600, message=message)
@@ -241,6 +257,7 @@ class Recorder:
 
         async def complete() -> str:
             await journal.work.complete(claim, "answered")
+            self._completed.add(claim.message)
             return "done"
 
         await self._record(session, journal, "complete", (claim.fence,), complete)
@@ -366,6 +383,11 @@ def test_the_checker_sees_what_cannot_be() -> None:
     assert not explained([*history, again], State(), after)
     other = Operation(Call("claim", "one", ("M1",), 2), 4, 5)
     assert not explained([accepted, claimed, other], State(), after)
+    # The second before the first.
+    second = Operation(Call("accept", "one", ("l",), ("M2", False, False)), 2.1, 2.2)
+    early = Operation(Call("claim", "one", ("M2",), 1), 3, 6)
+    assert not explained([accepted, second, early], State(), after)
+    assert explained([accepted, second, replace(early, call=replace(early.call, result=None))], State(), after)
     gone = Operation(Call("gone", "one"), 4, 5)
     late = Operation(Call("append", "one", (1,), 1), 14, 15)
     assert not explained([*history, late, replace(gone, begun=13, ended=13.5)], State(), after)

@@ -53,7 +53,10 @@ async def found(journal: StoredJournal, said: Sequence[str]) -> None:
         if word == "intended":
             session = rest[0]
             if session not in claims:
-                claim = await journal.work.claim("test", 600, Conversation(session, "agent"))
+                # What was cut off there comes before all other work.
+                left = await journal.intake.unfinished("message", session)
+                message = left[0].accepted.id if left else ""
+                claim = await journal.work.claim("test", 600, Conversation(session, "agent"), message)
                 assert claim is not None
                 claims[session] = claim
             with pytest.raises(AlreadyIntended):
@@ -61,6 +64,8 @@ async def found(journal: StoredJournal, said: Sequence[str]) -> None:
         else:
             passages = [it.what for place in await journal.books.where(name) for it in place.passages]
             assert word in passages, (word, name, passages)
+    for claim in claims.values():
+        await journal.work.release(claim)
 
 
 async def test_nothing_that_was_stored_is_lost_when_the_process_is_killed(tmp_path: Path) -> None:
