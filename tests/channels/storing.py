@@ -119,7 +119,9 @@ async def asked(
     required: int = 1,
     elsewhere: Chat | None = None,
 ) -> Claim:
-    """As a call that waits does it: here, and perhaps in another chat."""
+    """As a call that waits does it: here, and perhaps in another chat; what was said before has been answered."""
+    for left in await journal.intake.unfinished("message", shown.chat.session_key):
+        await journal.intake.settle(left.accepted.id, "answered")
     accepted = await journal.intake.accept(Arrival(Inbound(shown.chat, "do it", message_id="1"), "agent", shown.id))
     claim = await journal.work.claim("g", 60, accepted.conversation, accepted.id)
     assert claim is not None
