@@ -55,10 +55,13 @@ class Places:
         except trio.WouldBlock:
             self._queue.append(waiting := _Waiting(holder, trio.Event()))
             try:
-                # It raises only while none was given.
                 await waiting.given.wait()
             except BaseException:
-                self._queue.remove(waiting)
+                # Whoever is cancelled may be given one before they hear of that.
+                if waiting.given.is_set():
+                    self.release(holder)
+                else:
+                    self._queue.remove(waiting)
                 raise
         else:
             await trio.lowlevel.cancel_shielded_checkpoint()

@@ -73,3 +73,15 @@ async def test_one_that_gives_up_waiting_has_no_place_and_the_next_one_gets_it()
     assert places.free == 0
     bob.release()
     assert places.free == 1
+
+
+async def test_a_place_that_is_given_to_one_who_is_cancelled_in_that_moment_is_free() -> None:
+    places, ann = Places(1), Holder("ann")
+    await places.acquire(ann)
+    async with trio.open_nursery() as nursery:
+        nursery.start_soon(places.acquire, ann)
+        await trio.testing.wait_all_tasks_blocked()
+        nursery.cancel_scope.cancel()
+        places.release(ann)
+    assert places.free == 1
+    await places.acquire(ann)
