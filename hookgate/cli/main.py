@@ -1,26 +1,18 @@
-"""The command line. Imports click alone; every command imports its own parts when it runs."""
+"""The command line. Imports click alone; every command imports its own parts when it runs, and a group of commands is
+imported when one of them is asked for."""
 
 from __future__ import annotations
 
+from importlib import import_module
 from pathlib import Path
 from typing import Any
 
 import click
 
 from hookgate import __version__
-from hookgate.cli.channels import channels, web
 from hookgate.cli.completion import completed, completion, kept_names, model_names, page_names
-from hookgate.cli.config.commands import config_group
 from hookgate.cli.exits import guarded, needing_gateway, run
-from hookgate.cli.ext.commands import ext
-from hookgate.cli.hooks.commands import hooks
-from hookgate.cli.journal.commands import sessions, store, where
-from hookgate.cli.mcp.commands import mcp
-from hookgate.cli.migrate.commands import migrate
 from hookgate.cli.options import FILE, FOLDER, config_option, control_option, json_option
-from hookgate.cli.people.commands import approvals, audit, keys, people
-from hookgate.cli.status.command import status
-from hookgate.cli.tools.commands import tools
 from hookgate.cli.zot_words import own_words, renamed, taken
 
 model_option = click.option(
@@ -31,6 +23,19 @@ model_option = click.option(
     help="Instead of agent.model: PROVIDER/MODEL, known or not.",
 )
 CONTEXT = {"help_option_names": ["-h", "--help"]}
+ELSEWHERE = {
+    **dict.fromkeys(("channels", "web"), "channels"),
+    "config": "config.commands",
+    "ext": "ext.commands",
+    "hooks": "hooks.commands",
+    **dict.fromkeys(("sessions", "store", "where"), "journal.commands"),
+    "mcp": "mcp.commands",
+    "migrate": "migrate.commands",
+    **dict.fromkeys(("approvals", "audit", "keys", "people"), "people.commands"),
+    "status": "status.command",
+    "tools": "tools.commands",
+}
+"""Commands by name, each with the module of this package that has it under that name."""
 
 
 class Watched(click.Group):
@@ -39,6 +44,14 @@ class Watched(click.Group):
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
         return super().parse_args(ctx, own_words(args))
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        return sorted({*super().list_commands(ctx), *ELSEWHERE})
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        if cmd_name in ELSEWHERE and cmd_name not in self.commands:
+            self.add_command(getattr(import_module(f"hookgate.cli.{ELSEWHERE[cmd_name]}"), cmd_name), cmd_name)
+        return super().get_command(ctx, cmd_name)
 
     def invoke(self, ctx: click.Context) -> Any:  # noqa: ANN401 - as click has it
         from hookgate.processes.guardian import under_guardian
@@ -250,7 +263,4 @@ def control(method: str, params: str, config_file: Path | None, control: Path | 
     guarded(lambda: call_gateway(method, params, config_file, control))
 
 
-for group in (completion, config_group, hooks, tools, ext, mcp, store, sessions, where, channels, web, people, keys):
-    hookgate.add_command(group)
-for group in (approvals, audit, status, migrate):
-    hookgate.add_command(group)
+hookgate.add_command(completion)

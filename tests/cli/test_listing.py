@@ -72,7 +72,7 @@ def test_every_command_that_lists_has_json() -> None:
 
 def test_what_a_command_is_for_is_a_whole_line_of_its_group_s_help() -> None:
     cut = list[str]()
-    for path, group, command in commands(hookgate):
+    for path, group, command in list(commands(hookgate)):
         longest = max(len(name) for name, it in group.commands.items() if not it.hidden)
         if command.get_short_help_str(WIDTH - 6 - longest).endswith("..."):
             cut.append(path)

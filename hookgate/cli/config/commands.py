@@ -10,12 +10,12 @@ from hookgate.cli.exits import guarded
 from hookgate.cli.options import config_option
 
 
-@click.group(name="config")
-def config_group() -> None:
+@click.group()
+def config() -> None:
     """The configuration file."""
 
 
-@config_group.command(name="check")
+@config.command(name="check")
 @config_option
 @click.option("--strict", is_flag=True, help="Fail on a note, too.")
 def config_check(config_file: Path | None, strict: bool) -> None:
@@ -25,7 +25,7 @@ def config_check(config_file: Path | None, strict: bool) -> None:
     guarded(lambda: check_config(config_file, strict=strict))
 
 
-@config_group.command(name="accept")
+@config.command(name="accept")
 @click.option("--yes", is_flag=True, help="Without a question.")
 def config_accept(yes: bool) -> None:
     """Vouch for files that changed while a tool's command ran.
