@@ -308,7 +308,9 @@ class PeopleMachine(RuleBasedStateMachine):
         self.guest.call(adopt)
         self.settled()
         if before != rule.content:
-            self.grants = {id_: it for id_, it in self.grants.items() if it[0] != before}
+            # What is over is not looked at: it is back, for the old rule alone, where the clock goes back.
+            over = set(self.grants) - set(self.held())
+            self.grants = {id_: it for id_, it in self.grants.items() if it[0] != before or id_ in over}
         call = self.call
         if call is not None and call.state == "open" and (before != rule.content or may != self.may()):
             late = call.now(self.time) == "expired"
