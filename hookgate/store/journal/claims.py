@@ -7,7 +7,7 @@ from hookgate.protocol.journal.values import Claim, Conversation
 from hookgate.store.attempts import GIVEN_UP, MAX_ATTEMPTS
 from hookgate.store.journal.audit.chain import note
 from hookgate.store.journal.encoding import decoded
-from hookgate.store.journal.tables import Tables, id_of, number_of
+from hookgate.store.journal.tables import UNANSWERED, Tables, id_of, number_of
 
 FREE = """
     SELECT m.number, m.conversation FROM messages m JOIN conversations c ON c.number = m.conversation
@@ -16,7 +16,6 @@ FREE = """
 """
 IN_ORDER = "ORDER BY m.begun DESC, m.number LIMIT 1"
 """What a crash left comes first, then in the order of arrival."""
-UNANSWERED = "outcome IS NULL AND kind = 'message' AND joined_at = 0"
 FIRST = f"""
     AND NOT EXISTS (
         SELECT 1 FROM messages WHERE conversation = m.conversation AND {UNANSWERED}

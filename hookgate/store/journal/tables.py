@@ -59,6 +59,8 @@ HOME = """
     LEFT JOIN outbox o ON o.conversation = m.conversation AND o.message = m.number AND o.state = 'open'
     WHERE m.number = ?
 """
+UNANSWERED = "outcome IS NULL AND kind = 'message' AND joined_at = 0"
+"""Of a message that is part of no turn."""
 MOST_DIGITS = 18
 """Of a number; SQLite has nine quintillion."""
 

@@ -11,7 +11,7 @@ from hookgate.protocol.chat import Chat
 from hookgate.protocol.journal.cluster import ROWS, WORK, Note
 from hookgate.store.alone import ME
 from hookgate.store.journal.schema import FORMAT
-from hookgate.store.journal.tables import Added, Coming, Row, Tables
+from hookgate.store.journal.tables import UNANSWERED, Added, Coming, Row, Tables
 from hookgate.store.postgres.dialect import bound
 from hookgate.store.postgres.roll import Roll
 
@@ -26,10 +26,7 @@ AT_WORK = """
     UNION ALL SELECT 1 FROM outbox WHERE state IS NULL AND chat = ? LIMIT 1
 """
 """A conversation that does not rest."""
-UNANSWERED = """
-    SELECT 1 FROM messages WHERE conversation = ? AND number < ? AND outcome IS NULL AND kind = 'message'
-    AND joined_at = 0 LIMIT 1
-"""
+BEFORE = f"SELECT 1 FROM messages WHERE conversation = ? AND number < ? AND {UNANSWERED} LIMIT 1"  # noqa: S608 - constants
 ACCEPT = "SELECT * FROM accept_together(?, ?, ?, ?, ?, ?, ?, ?)"
 
 
@@ -142,7 +139,7 @@ class SharedTables(Tables):
     def unanswered(self, conversation: int, message: int) -> bool:
         if self._roll is None:
             return False
-        return self.one(UNANSWERED, conversation, message) is not None
+        return self.one(BEFORE, conversation, message) is not None
 
     def stir(self, session: str, chat: Chat | None = None) -> None:
         if self._roll is None:

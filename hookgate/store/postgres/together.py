@@ -41,13 +41,10 @@ class Together(Generic[V, T]):
         with trio.CancelScope(shield=True):
             async with self._turn:
                 if asked.came is None:
-                    await self._next()
+                    group, self._waiting = self._waiting[:MOST], self._waiting[MOST:]
+                    await self._settle(group)
         assert asked.came is not None  # noqa: S101 - whoever has the turn is among the next
         return asked.came.unwrap()
-
-    async def _next(self) -> None:
-        group, self._waiting = self._waiting[:MOST], self._waiting[MOST:]
-        await self._settle(group)
 
     async def _settle(self, group: Sequence[_Asked[V, T]]) -> None:
         try:
