@@ -174,6 +174,10 @@ async def test_a_chat_says_what_is_not_known_of_its_model_and_changes_it_by_a_co
             await screen.sees("two")
             await screen.line("/model")
             await screen.sees("p/nice answers. /model takes any name of any provider: p.")
+            await screen.line("/model q/nice")
+            await screen.sees(
+                "p/q/nice answers from here on (q is no provider here, so q/nice is taken for a model's name)."
+            )
             await screen.line("/quit")
             assert await screen.ends() == 0
         assert [request.body["model"] for request in server.requests] == ["m", "nice"]

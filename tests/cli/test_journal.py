@@ -224,6 +224,15 @@ async def test_a_journal_that_is_not_there_is_said_and_not_made(tmp_path: Path, 
     assert "nobody" in command or ended.stderr.startswith(f"hookgate: {tmp_path}/journal.db ")
     listed = await hookgate(tmp_path, "sessions", "list", "--json")
     assert (listed.returncode, listed.stdout, listed.stderr) == (0, "[]\n", "")
+
+
+async def test_where_nothing_was_ever_stored_nothing_is_unfinished(tmp_path: Path) -> None:
+    write_config(tmp_path)
+    assert json.loads(await said(tmp_path, "where", "--json")) == []
+    assert await said(tmp_path, "where") == "nothing is unfinished\n"
+    assert names(tmp_path) == ["hookgate.toml"]
+    unknown = await hookgate(tmp_path, "where", "M9")
+    assert (unknown.returncode, unknown.stderr.endswith(f" {MISSING}\n")) == (1, True)
     assert [name for name in names(tmp_path) if name.startswith("journal")] == []
 
 

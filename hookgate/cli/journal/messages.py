@@ -23,7 +23,7 @@ from hookgate.operations.journal.messages import whole_id
 from hookgate.program.endings import FAILED
 from hookgate.protocol.catalog import StoreFailed
 from hookgate.protocol.dataclasses import dataclass
-from hookgate.store.places import JournalPlace, open_look_at, place_of
+from hookgate.store.places import JournalPlace, is_there, open_look_at, place_of
 
 if TYPE_CHECKING:
     from hookgate.protocol.journal.upkeep import FoundMessage
@@ -97,6 +97,8 @@ def _look(words: str, place: Place, gateway: Running | None) -> _Looked:
     from hookgate.store.journal.operators.whereabouts import find_messages
 
     file = place_of(gateway.journal) if gateway is not None and gateway.journal else journal_of(place)
+    if not (words or place.session or is_there(file)):
+        return _Looked(file, (), {})
     ids = _ids(words, place, gateway)
     with open_look_at(file) as tables:
         found = find_messages(tables, whole_id(words))

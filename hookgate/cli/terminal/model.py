@@ -24,7 +24,12 @@ def model(runtime: Runtime, chat: Chat, name: str) -> str:
         return f"! {error}"
     runtime.gateway.exchange(chat, replace(agent, model=named))
     note = unknown_of(config, named)
-    return f"{named} answers from here on." + (f"\n! {note}" if note else "")
+    provider, slash, _ = name.partition("/")
+    # A model's own name may have a slash; a provider's that is mistyped looks the same.
+    taken = (
+        f" ({provider} is no provider here, so {name} is taken for a model's name)" if slash and named != name else ""
+    )
+    return f"{named} answers from here on{taken}." + (f"\n! {note}" if note else "")
 
 
 async def models(runtime: Runtime, _chat: Chat) -> list[str]:
