@@ -8,8 +8,7 @@ from hookgate.approvals.binding import Subject, grant_scope
 from hookgate.approvals.people import requester
 from hookgate.protocol.approval import Wish
 from hookgate.protocol.dataclasses import dataclass
-from hookgate.protocol.journal.decisions import StoredGrant, Vote
-from hookgate.protocol.journal.interfaces import Decisions
+from hookgate.protocol.journal.decisions import Decisions, StoredGrant, Vote
 from hookgate.protocol.values import ToolCall
 
 HOUR_S = 3600.0

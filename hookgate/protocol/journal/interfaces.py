@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from hookgate.protocol.hook.answers import Answer
     from hookgate.protocol.journal.audit import CallAudit
     from hookgate.protocol.journal.cluster import Cluster
-    from hookgate.protocol.journal.decisions import Standing, StoredGrant, StoredRequest, Vote
+    from hookgate.protocol.journal.decisions import Decisions
     from hookgate.protocol.journal.keys import KnownKeys
     from hookgate.protocol.journal.people import KnownPeople
     from hookgate.protocol.journal.values import (
@@ -164,57 +164,6 @@ class Work(Protocol):
     ) -> tuple[Entry, ...]:
         """The end of the claim and of its message. Of the messages that joined, those in `read` end with it and all
         others go back to the queue; requests that are open still are void. `why` it came to this outcome."""
-        ...
-
-
-class Decisions(Protocol):
-    """For approvals. A decision needs no claim and may come from anywhere. Cards are rows of the outbox that name
-    their request: whenever something has become of it, each is followed, in the same step, by a row that edits it."""
-
-    async def request(self, claim: Claim, request: StoredRequest, outbox: Sequence[Outbound] = ()) -> Standing:
-        """Store it before it is shown. The same digest in the same conversation adopts what is stored already, with
-        whatever was decided; another digest for the same call voids that. The outbox, for whatever chats, leaves
-        where it is stored anew."""
-        ...
-
-    async def decide(self, request: str, vote: Vote, outbox: Sequence[Outbound] = ()) -> Standing | None:
-        """Compare and set: a no decides at once, as many yes as are required do. The outbox leaves where this decides
-        it, or nobody's vote finds first that its time is over. None: there is no such request."""
-        ...
-
-    async def standing(self, request: str) -> Standing | None: ...
-
-    async def asked(self, claim: Claim, call_id: str) -> tuple[Standing, ...]:
-        """What people were asked about this call of the claim's conversation, under whatever rules: what is open, and
-        what was decided and not used. The oldest first."""
-        ...
-
-    async def beginning(self, prefix: str) -> tuple[str, ...]:
-        """The ids of stored requests that begin so, two at most: what people type is short."""
-        ...
-
-    async def pending(self, session: str = "") -> tuple[Standing, ...]:
-        """The open ones, oldest first; of one session or all."""
-        ...
-
-    async def void(self, request: str, why: str, outbox: Sequence[Outbound] = ()) -> None: ...
-
-    async def shown(self, request: str, chat: Chat, receipt: str) -> None:
-        """A card of it stands there that no row may know, as a crash leaves one: it is edited as all others are."""
-        ...
-
-    async def given_up(self, request: str) -> tuple[str, ...]:
-        """Of its cards that never came to their chats: why."""
-        ...
-
-    async def grant(self, grant: StoredGrant) -> None:
-        """Of an id that was granted before, and taken back perhaps, nothing changes."""
-        ...
-
-    async def revoke(self, grant: str) -> bool: ...
-
-    async def grants(self, session: str = "") -> tuple[StoredGrant, ...]:
-        """Those that hold now; in one session or all."""
         ...
 
 
