@@ -22,7 +22,10 @@ from hookgate.tools.extract import Held
 from hookgate.tools.repair import Undecodable, decode_arguments
 
 CAP = 1024 * 1024
-TRIES = 5
+TRIES = 3
+DOUBLINGS = 3
+"""Between the two texts that are compared: what disturbs one of them counts by its third root, and what grows by the
+square of a text is 4 all the same."""
 VALID = Bar("decoding valid arguments, 4 KB", "`json.loads`", "µs", 1.3)
 GROWTH = Bar("repairing twice the text, hostile or not", "half the text", "ms", 2.3)
 STREAMED = Bar("showing twice the reply in pieces of 4, hostile or not", "half the reply", "ms", 2.3)
@@ -47,7 +50,7 @@ def _texts(size: int) -> Sequence[str]:
     )
 
 
-REPLY = 64 * 1024
+REPLY = 128 * 1024
 PIECE = 4
 
 
@@ -90,11 +93,8 @@ def _valid(count: int) -> Pair:
 
 
 def _growth(size: int, number: int) -> float:
-    """How much longer twice the text takes: CPU time, the best of several in turn, since only the algorithm is asked
-    about."""
-    half, whole = _texts(size // 2)[number], _texts(size)[number]
-    took = [(_times(_decode, half), _times(_decode, whole)) for _ in range(TRIES)]
-    return min(pair[1] for pair in took) / max(min(pair[0] for pair in took), 0.05)
+    least, whole = _texts(size >> DOUBLINGS)[number], _texts(size)[number]
+    return _grown(_decode, least, whole)
 
 
 def _decode(text: str) -> None:
@@ -104,13 +104,17 @@ def _decode(text: str) -> None:
 
 def _streamed(size: int) -> float:
     """The worst of all replies, and of all arguments that a call is written with."""
-    texts = zip(_replies(size // 2), _replies(size), strict=True)
-    ratios = [max(_grown(_show, half, whole), _grown(_write, half, whole)) for half, whole in texts]
+    texts = zip(_replies(size >> DOUBLINGS), _replies(size), strict=True)
+    ratios = [max(_grown(_show, least, whole), _grown(_write, least, whole)) for least, whole in texts]
     return max(ratios)
 
 
-def _grown(pass_on: Callable[[str], None], half: str, whole: str) -> float:
-    return min(_times(pass_on, whole) for _ in range(3)) / max(min(_times(pass_on, half) for _ in range(3)), 0.05)
+def _grown(pass_on: Callable[[str], None], least: str, whole: str) -> float:
+    """How much longer twice the text takes, by what so many doublings of the least one come to: CPU time, the best of
+    several in turn, since only the algorithm is asked about."""
+    took = [(_times(pass_on, least), _times(pass_on, whole)) for _ in range(TRIES)]
+    shorter, longer = (min(its) for its in zip(*took, strict=True))
+    return (longer / max(shorter, 0.05)) ** (1 / DOUBLINGS)
 
 
 def _times(pass_on: Callable[[str], None], text: str) -> float:
