@@ -22,10 +22,12 @@ import trio
 
 from tests.chaos.platforms import PLATFORMS
 from tests.chaos.webhooks import Webhooks
+from tests.cluster.gateways import TakeOver
 from tests.cluster.namespaces import no_namespaces
 from tests.cluster.storm import FAULTS, OF_NAMESPACES, WEBHOOKS, Storm
 
-AT_ONCE = 2
+AT_ONCE, OVER_S = 2, 2.0
+"""Faults, and how long after the lease what one had that was killed is to be taken over."""
 
 
 async def rounds(storm: Storm, seconds: float) -> AsyncGenerator[Sequence[str]]:
@@ -43,6 +45,13 @@ async def run(storm: Storm, seconds: float, faults: Sequence[str]) -> list[str]:
             yield name.split("+")
 
     return await storm.blow(named() if faults else rounds(storm, seconds))
+
+
+def told(over: TakeOver) -> str:
+    """A database that is away is waited for: the lease counts from when it is back."""
+    back = f", {over.could_s:.1f} s after the database was back" if over.could_s < over.seconds else ""
+    took = f"{over.gateway} was killed with {over.had} conversations: others had begun with all after"
+    return f"{took} {over.seconds:.1f} s{back} ({over.amid})"
 
 
 def say(line: str) -> None:
@@ -86,9 +95,9 @@ def main() -> None:
     for name, times in sorted(Counter(storm.seen).items()):
         say(f"{times:6} {name}")
     for it in storm.taken_over:
-        say(
-            f"{it.gateway} was killed with {it.had} conversations: others had begun with all after {it.seconds:.1f} s"
-        )
+        say(told(it))
+    late = [it for it in storm.taken_over if it.could_s > given.lease + OVER_S]
+    say(f"{len(storm.taken_over) - len(late)} of {len(storm.taken_over)} within lease + {OVER_S:g} s of a database")
     figures = ", ".join(f"{number} {what}" for what, number in storm.books.totals.items())
     again = f"; {len(it.doubles())} came again by the same key" if isinstance(it := storm.platform, Webhooks) else ""
     say(f"{given.platform}: {figures}; {it.refusals} refusals{again}")

@@ -6,6 +6,7 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from itertools import pairwise
+from time import monotonic, time
 
 from hookgate.store.journal.tables import Tables
 from hookgate.store.places import Database, open_look_at
@@ -30,11 +31,18 @@ SPENT = """
 """
 
 
-def problems(books: Books, platform: Chats, gateways: Sequence[Gateway], database: Database) -> list[str]:
+Times = Sequence[tuple[float, float]]
+"""Each from when to when, by the clock that never jumps."""
+
+
+def problems(
+    books: Books, platform: Chats, gateways: Sequence[Gateway], database: Database, away: Times
+) -> list[str]:
+    """`away`: when the database was."""
     books.deaths = [(begin, end) for it in gateways for begin, end in it.troubled]
     found = [*books.problems(database, *(it.folder for it in gateways))]
     if isinstance(platform, Webhooks):
-        found += _of_doubles(platform, books.deaths)
+        found += of_doubles(platform, [*books.deaths, *away])
     with open_look_at(database) as tables:
         found += _of_journal(tables)
     return [*found, *_of_places(books, gateways)]
@@ -56,24 +64,35 @@ def _of_journal(tables: Tables) -> Iterator[str]:
         yield "an approval was spent that nobody had given"
 
 
-def _of_doubles(webhooks: Webhooks, deaths: Sequence[tuple[float, float]]) -> Iterator[str]:
-    """Something came again, by its key, though nobody had died, or was away, between the sending and the receipt."""
+def of_doubles(webhooks: Webhooks, troubles: Times) -> Iterator[str]:
+    """Something came again, by its key, though between the sending and the receipt nobody had died, or was away, and
+    the receipt could be stored."""
     for told in webhooks.doubles():
-        if not any(begin <= told.at[-1] and told.at[0] <= end for begin, end in deaths):
+        if not _overlaps(troubles, told.at[0], told.at[-1]):
             yield f"came {len(told.at)} times, and nobody had died: {told.event}"
 
 
 def _of_places(books: Books, gateways: Sequence[Gateway]) -> Iterator[str]:
-    """Calls of one conversation that ran at the same moment: only where one of the two was thought dead."""
-    chats, by_chat = {it.call: it.chat for it in books.said.values()}, defaultdict[str, list[_Run]](list)
+    """Calls of one conversation that ran at the same moment: only while one of the two was thought dead."""
+    chats, by_chat = {it.call: it.chat for it in books.said.values()}, defaultdict[str, list[Run]](list)
     for gateway in gateways:
         for call, begin, end in effects(gateway.folder).spans:
             by_chat[chats[call]].append((begin, end, call, gateway))
     for runs in by_chat.values():
-        runs.sort(key=lambda it: it[:2])
-        for (_, end, call, one), (begin, _, other, two) in pairwise(runs):
-            if begin < end and not (one.troubled or two.troubled):
-                yield f"at the same moment: {call} at {one.name} and {other} at {two.name}"
+        yield from at_the_same_moment(runs, time() - monotonic())
 
 
-_Run = tuple[float, float, str, Gateway]
+def at_the_same_moment(runs: Sequence[Run], ahead_s: float) -> Iterator[str]:
+    """`ahead_s`: so far the clock that runs have is ahead of that which troubles have."""
+    for (_, end, call, one), (begin, until, other, two) in pairwise(sorted(runs, key=lambda it: it[:2])):
+        both = begin - ahead_s, min(end, until) - ahead_s
+        if begin < end and not any(_overlaps(it.troubled, *both) for it in (one, two)):
+            yield f"at the same moment: {call} at {one.name} and {other} at {two.name}"
+
+
+def _overlaps(times: Sequence[Sequence[float]], since: float, until: float) -> bool:
+    return any(begin <= until and since <= end for begin, end in times)
+
+
+Run = tuple[float, float, str, Gateway]
+"""A call: from when to when, which, and where."""

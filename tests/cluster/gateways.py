@@ -148,11 +148,14 @@ class Gateway:
 
 @dataclass
 class TakeOver:
-    """How long it took others to begin with what one had that was killed. `had`: so many conversations."""
+    """How long it took others to begin with what one had that was killed. `had`: so many conversations. `could_s`:
+    so long the database had been there by then. `amid`: all that happened at once."""
 
     gateway: str
     had: int
     seconds: float
+    could_s: float
+    amid: str
 
 
 class Watch:
@@ -167,8 +170,8 @@ class Watch:
         sql = "SELECT number || ' ' || fence FROM hookgate.conversations WHERE claimed_by = '{}'"
         return (await self._asked(sql.format(id_))).splitlines() if id_ else []
 
-    async def taken_over(self, gateway: str, had: list[str], since: float) -> TakeOver:
-        """Once all of it has been claimed by others, or has come to its end: a database that stands in for another
+    async def taken_over(self, had: list[str]) -> float:
+        """When all of it has been claimed by others, or has come to its end: a database that stands in for another
         may have lost that there was anything."""
         rows = ",".join(f"({row.replace(' ', ',')})" for row in had)
         begun = f"""
@@ -180,7 +183,7 @@ class Watch:
         """
         while had and int(await self._asked(begun) or 0) < len(had):
             await trio.sleep(0.1)
-        return TakeOver(gateway, len(had), monotonic() - since)
+        return monotonic()
 
     async def buried(self, pids: list[int]) -> None:
         """Until the others count it as gone."""

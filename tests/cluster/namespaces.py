@@ -63,19 +63,23 @@ class Net:
         await _run(*self.inside, "ip", "link", "set", "eth0", "down" if out else "up")
 
 
-async def as_seen_from(net: Net, text: str, stack: AsyncExitStack) -> str:
+async def as_seen_from(net: Net, text: str, told: str, stack: AsyncExitStack) -> str:
     """With its own address for loopback's where something is to listen on any port, and a way to each port of
-    loopback that the text names."""
+    loopback that the text names, but for those that everybody is `told`."""
     if not net.inside:
         return text
-    ports = set(REACHES.findall(text))
+    ports = set(REACHES.findall(text)) - set(REACHES.findall(told))
     ways = {it: await stack.enter_async_context(open_way(int(it), net.ours)) for it in ports}
-    return LISTENS.sub(f"{net.its}:0", REACHES.sub(lambda it: f"{net.ours}:{ways[it[1]].port}", text))
+
+    def reached(it: re.Match[str]) -> str:
+        return f"{net.ours}:{ways[it[1]].port}" if it[1] in ways else it[0]
+
+    return LISTENS.sub(f"{net.its}:0", REACHES.sub(reached, text))
 
 
 async def relayed(net: Net, told: str, stack: AsyncExitStack) -> None:
-    """Addresses on loopback that somebody there is told lead here."""
-    for port in REACHES.findall(told) if net.inside else ():
+    """Addresses on loopback that somebody there is told lead here: each is the same wherever somebody is."""
+    for port in sorted(set(REACHES.findall(told))) if net.inside else ():
         way = await stack.enter_async_context(open_way(int(port), net.ours))
         relay = [*net.inside, sys.executable, "-m", "tests.cluster.relay", port, net.ours, str(way.port)]
         process = await trio.lowlevel.open_process(relay, stdout=subprocess.PIPE, cwd=Path(__file__).parents[2])

@@ -3,8 +3,8 @@ the database itself. Prints nothing; the books say what does not hold."""
 
 from __future__ import annotations
 
-from collections.abc import AsyncGenerator, Awaitable, Callable, Sequence
-from contextlib import AbstractAsyncContextManager, AsyncExitStack, ExitStack
+from collections.abc import AsyncGenerator, Awaitable, Callable, Generator, Sequence
+from contextlib import AbstractAsyncContextManager, AsyncExitStack, ExitStack, contextmanager
 from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
@@ -45,7 +45,8 @@ OF_NAMESPACES = ("unplugged",)
 @dataclass
 class Storm:
     """`sessions`: so many people. `talk_s`: between two messages, all in all. `namespaces`: each gateway has one of
-    its own. `on`: where they talk, one of the chat platforms, or by webhooks. `taken_over`: after each kill."""
+    its own. `on`: where they talk, one of the chat platforms, or by webhooks. `taken_over`: after each kill.
+    `away`: the database, each time from when to when; the last may go on."""
 
     folder: Path
     chance: Random
@@ -56,6 +57,7 @@ class Storm:
     on: str = WEBHOOKS
     seen: list[str] = field(default_factory=list[str])
     taken_over: list[TakeOver] = field(default_factory=list[TakeOver])
+    away: list[tuple[float, float]] = field(default_factory=list[tuple[float, float]])
     _one_database: trio.Lock = field(default_factory=trio.Lock)
     """Held by whatever happens to it: one thing after the other."""
 
@@ -83,7 +85,7 @@ class Storm:
         return self._server.sql(sql, self.database.address)
 
     def _problems(self) -> list[str]:
-        found = problems(self.books, self.platform, self.gateways, self.database)
+        found = problems(self.books, self.platform, self.gateways, self.database, self.away)
         if found:
             (self.folder / "journal.sql").write_text(self._server.dump(self.database.address))
             (self.folder / "told").write_text("\n".join(map(str, self.platform.record())))
@@ -116,8 +118,10 @@ class Storm:
         way = await stack.enter_async_context(open_way(self._server.port, net.ours))
         store = f'url = "postgresql://tests@{net.ours}:{way.port}/{self._name}"'
         config = furnish(self.folder / name, model, self.platform.sections + RULE, *STAGES, store=store)
-        config.write_text(await as_seen_from(net, config.read_text(), stack))
-        await relayed(net, self.platform.socket, stack)
+        # What a platform numbers is good only where that has one address: as it is in the world.
+        told = self.platform.sections + self.platform.socket
+        config.write_text(await as_seen_from(net, config.read_text(), told, stack))
+        await relayed(net, told, stack)
         return Gateway(config, way, net, ahead_s, self.lease_s, self.platform.variables)
 
     async def _end(self) -> None:
@@ -145,10 +149,10 @@ class Storm:
             async with trio.open_nursery() as round_:
                 for name in names:
                     self.seen.append(name)
-                    round_.start_soon(self._fault(name, victims))
+                    round_.start_soon(self._fault(name, victims, names))
             nursery.cancel_scope.cancel()
 
-    def _fault(self, name: str, victims: list[Gateway]) -> Callable[[], Awaitable[None]]:
+    def _fault(self, name: str, victims: list[Gateway], names: Sequence[str]) -> Callable[[], Awaitable[None]]:
         match name:
             case "database stopped":
                 return partial(self._restart, "fast")
@@ -157,7 +161,7 @@ class Storm:
             case "failed over":
                 return self._failed_over
             case "killed" | "killed with its guardian":
-                return partial(self._kill, victims.pop(), guardian=name != "killed")
+                return partial(self._kill, victims.pop(), names, guardian=name != "killed")
             case "paused":
                 return partial(victims.pop().pause, 1.5 * self.lease_s)
             case "cut off silently":
@@ -171,7 +175,7 @@ class Storm:
             case _:
                 raise AssertionError(name)
 
-    async def _kill(self, victim: Gateway, *, guardian: bool) -> None:
+    async def _kill(self, victim: Gateway, names: Sequence[str], *, guardian: bool) -> None:
         had = list[str]()
         with trio.move_on_after(2 * self.lease_s):
             # In the middle of something.
@@ -180,12 +184,14 @@ class Storm:
         killed = monotonic()
         await victim.kill(guardian=guardian)
         async with trio.open_nursery() as nursery:
-            nursery.start_soon(self._see_it_taken_over, victim.name, had, killed)
+            nursery.start_soon(self._see_it_taken_over, victim.name, had, killed, names)
             await trio.sleep(self.chance.random() * self.lease_s)
             await victim.start()
 
-    async def _see_it_taken_over(self, name: str, had: list[str], killed: float) -> None:
-        self.taken_over.append(await self.watch.taken_over(name, had, killed))
+    async def _see_it_taken_over(self, name: str, had: list[str], killed: float, faults: Sequence[str]) -> None:
+        over = await self.watch.taken_over(had)
+        back = max((end for begin, end in self.away if begin <= over and killed <= end), default=killed)
+        self.taken_over.append(TakeOver(name, len(had), over - killed, over - min(back, over), " + ".join(faults)))
 
     async def _silence(self, victim: Gateway) -> None:
         victim.trouble()
@@ -211,9 +217,10 @@ class Storm:
 
     async def _restart(self, how: str) -> None:
         async with self._one_database:
-            await trio.to_thread.run_sync(self._server.stop, how)
-            await trio.sleep(self.chance.random())
-            await trio.to_thread.run_sync(self._server.start)
+            with self._away():
+                await trio.to_thread.run_sync(self._server.stop, how)
+                await trio.sleep(self.chance.random())
+                await trio.to_thread.run_sync(self._server.start)
 
     async def _failed_over(self) -> None:
         async with self._one_database:
@@ -223,12 +230,20 @@ class Storm:
         """The machine of the database is gone in the middle of what it does; another one has followed it."""
         follower = await trio.to_thread.run_sync(self._servers.enter_context, standby(self._server))
         await trio.sleep(self.chance.random() * self.lease_s)
-        for it in self.gateways:
-            it.way.silence()
-        await trio.to_thread.run_sync(self._server.stop, "immediate")
-        await trio.to_thread.run_sync(follower.promote)
-        self._server = follower
-        for it in self.gateways:
-            it.way.target = self._server.port
-            await it.way.cut()
-            it.way.reopen()
+        with self._away():
+            for it in self.gateways:
+                it.way.silence()
+            await trio.to_thread.run_sync(self._server.stop, "immediate")
+            await trio.to_thread.run_sync(follower.promote)
+            self._server = follower
+            for it in self.gateways:
+                it.way.target = self._server.port
+                await it.way.cut()
+                it.way.reopen()
+
+    @contextmanager
+    def _away(self) -> Generator[None]:
+        """The database, for whoever has a receipt to store, or something to take over."""
+        self.away.append((monotonic(), float("inf")))
+        yield
+        self.away[-1] = self.away[-1][0], monotonic()

@@ -58,3 +58,5 @@ async def test_a_gateway_whose_link_is_down_for_longer_than_its_lease_goes_on_be
     assert await storm.blow(unplugged()) == []
     logs = [(it.folder / "log").read_text() for it in storm.gateways]
     assert "gateway_lost" in "".join(logs)
+    # A platform has one address, whoever asks: what it has numbered for one gateway another one goes on with.
+    assert all(storm.platform.sections in it.config.read_text() for it in storm.gateways)

@@ -25,6 +25,7 @@ from hookgate.store.places import Database
 from hookgate.store.postgres import cluster, notes, open_postgres_journal, schema
 from hookgate.store.postgres.cluster import LEASE_S, Beats, go
 from hookgate.store.postgres.notes import CHANNEL
+from hookgate.store.postgres.roll import Roll
 from tests.forwarding import open_way
 from tests.postgres import Server
 
@@ -208,14 +209,44 @@ async def test_one_that_has_no_beat_is_buried_by_the_others(
             await trio.sleep(0.02)
 
 
-def test_whoever_was_away_itself_buries_nobody() -> None:
+def test_whoever_was_away_itself_buries_nobody_and_buries_the_dead_no_later_for_it() -> None:
     beats = Beats()
     assert beats.silent({"a": 1.0, "b": 1.0}, 100.0) == []
     for second in range(int(LEASE_S)):
         assert beats.silent({"a": 2.0 + second, "b": 1.0}, 101.0 + second) == (["b"] if second == LEASE_S - 1 else [])
-    # It was stopped, and does not know what happened meanwhile.
-    assert beats.silent({"a": 50.0, "b": 1.0}, 500.0) == []
-    assert beats.silent({"a": 50.0, "b": 1.0}, 501.0) == []
+    assert beats.silent({"a": 50.0, "c": 1.0}, 200.0) == []
+    assert beats.silent({"a": 51.0, "c": 1.0}, 202.0) == []
+    # It was stopped, and does not know what happened meanwhile: what it has seen before stands.
+    assert beats.silent({"a": 51.0, "c": 1.0}, 500.0) == []
+    assert beats.soonest(500.0) == LEASE_S - 2.0 - LEASE_S / 4
+    assert beats.silent({"a": 52.0, "c": 1.0}, 502.5) == []
+    assert beats.silent({"a": 53.0, "c": 1.0}, 505.0) == []
+    assert beats.silent({"a": 54.0, "c": 1.0}, 505.5) == ["c"]
+
+
+async def test_what_a_dead_one_had_is_not_given_to_one_of_which_nothing_is_seen_either(
+    database: Database, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async with several(database) as (one, two):
+        monkeypatch.setattr(cluster, "LEASE_S", 5.0)
+        monkeypatch.setattr(cluster, "HUSH_S", 1.0)
+        monkeypatch.setattr(cluster, "BEAT_S", 0.2)
+        # It was stopped some seconds after the other one had died.
+        add = "INSERT INTO gateways (id, name, version, since) VALUES (?, 'far', '0', 0)"
+        await one.engine.write(lambda tables: tables.run(add, "dead"))
+        for number in range(8):
+            await said(one, f"{number}", "hi")
+        await one.engine.write(lambda tables: tables.run("UPDATE owners SET gateway = 'dead'"))
+        rolls = [it.cluster for it in (one, two) if isinstance(it.cluster, Roll)]
+        while not all("dead" in it.hushed for it in rolls):
+            await trio.sleep(0.02)
+        await one.engine.write(lambda tables: tables.run(add, "stopped"))
+        while "dead" in {it.id for it in one.cluster.members + two.cluster.members}:
+            await trio.sleep(0.02)
+        while len({await one.cluster.owner(f"test:{it}") for it in range(8)} & {"dead", ""}):
+            await trio.sleep(0.02)
+        owners = {await one.cluster.owner(f"test:{it}") for it in range(8)}
+        assert owners <= {one.cluster.me, two.cluster.me}
 
 
 async def test_nobody_has_it_alone_while_gateways_share_it(database: Database) -> None:

@@ -28,6 +28,8 @@ log = structlog.get_logger("hookgate.store")
 
 LEASE_S, BEAT_S = 10.0, 1.0
 """How long a gateway without a beat counts as alive; how often each has one."""
+HUSH_S = 3.5
+"""Without a beat for so long a gateway is given nothing more: it may have died as well."""
 LOOK_S = 5.0
 """How often somebody looks for what no gateway has."""
 
@@ -89,24 +91,27 @@ class Beats:
 
     def __init__(self) -> None:
         self._seen: dict[str, tuple[float, float]] = {}
+        """Of each its beat, and for how long that has been the same."""
         self._looked = 0.0
 
     def silent(self, beats: Mapping[str, float], now: float) -> list[str]:
-        """`now`: seconds of a clock that never jumps. Whoever was away itself has seen nothing meanwhile."""
-        if now - self._looked > LEASE_S / 2:
-            self._seen.clear()
-        self._looked = now
-        self._seen = {id_: self._first(id_, beat, now) for id_, beat in beats.items()}
-        return [id_ for id_, (_, since) in self._seen.items() if now - since >= LEASE_S]
+        """`now`: seconds of a clock that never jumps. Whoever was away itself, or without a database, knows little of
+        what the others did meanwhile: that time counts as a moment."""
+        passed, self._looked = min(now - self._looked, LEASE_S / 4), now
+        self._seen = {id_: (beat, self._same(id_, beat, passed)) for id_, beat in beats.items()}
+        return self.without_for(LEASE_S)
+
+    def without_for(self, seconds: float) -> list[str]:
+        return [id_ for id_, (_, same_s) in self._seen.items() if same_s >= seconds]
 
     def soonest(self, now: float) -> float:
         """Seconds until the next of them counts as gone."""
-        left = (since + LEASE_S - now for _, since in self._seen.values())
+        left = (LEASE_S - same_s - (now - self._looked) for _, same_s in self._seen.values())
         return min((it for it in left if it > 0), default=BEAT_S)
 
-    def _first(self, id_: str, beat: float, now: float) -> tuple[float, float]:
+    def _same(self, id_: str, beat: float, passed: float) -> float:
         before = self._seen.get(id_)
-        return before if before is not None and before[0] == beat else (beat, now)
+        return before[1] + passed if before is not None and before[0] == beat else 0.0
 
 
 # --- coming and going ---------------------------------------------------------------------------------------
@@ -144,6 +149,7 @@ async def run_beating(engine: SharedEngine, roll: Roll, started: Callable[[], No
                 roll.buried()
             roll.seen(began + LEASE_S)
             silent = beats.silent({it[0]: it[5] for it in rows if it[0] != roll.me}, trio.current_time())
+            roll.hushed = beats.without_for(HUSH_S)
             for id_, name, *_, beat in (it for it in rows if it[0] in silent):
                 if await engine.write(partial(bury, id_, beat)):
                     log.warning("gateway_lost", gateway=name)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Awaitable, Callable, Generator
+from collections.abc import Awaitable, Callable, Generator, Sequence
 from contextlib import contextmanager
 from hashlib import sha256
 
@@ -22,6 +22,8 @@ class Roll:
     def __init__(self, me: str) -> None:
         self.me = me
         self.members: tuple[Member, ...] = ()
+        self.hushed: Sequence[str] = ()
+        """Those of which nothing has been seen for a while: what is given to others now is not given to them."""
         self.description, self.written = "", ""
         """What this one says of itself, and what of that stands in its row."""
         self._heard: dict[str, list[Callable[[Note], None]]] = {}
@@ -36,7 +38,7 @@ class Roll:
     def place_of(self, name: str) -> str:
         """The gateway that a conversation, or a lease, belongs to as long as they live: each has its share of them,
         and few change places when one comes or goes."""
-        places = [it.id for it in self.members if not it.draining] or [self.me]
+        places = [it.id for it in self.members if not it.draining and it.id not in self.hushed] or [self.me]
         return max(places, key=lambda it: sha256(f"{it} {name}".encode()).digest())
 
     @contextmanager
