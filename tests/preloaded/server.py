@@ -6,7 +6,6 @@ from __future__ import annotations
 import fcntl
 import gc
 import io
-import json
 import os
 import pkgutil
 import select
@@ -29,8 +28,13 @@ from hookgate.redaction.redactor import Redactor
 LONGEST = 1 << 20
 PRELOADED = tuple(
     f"hookgate.{folder}."
-    for folder in ("cli", "assembly", "operations", "rpc", "control", "embedding", "loop", "providers")
+    for folder in (
+        *("cli", "assembly", "operations", "rpc", "control", "embedding", "loop", "providers", "hooks", "guards"),
+        *("skills", "tools.files", "protocol", "channels.display"),
+    )
 )
+LATER = ("httpcore", "certifi", "encodings.idna", "encodings.unicode_escape", "jsonschema_rs", "pydantic.dataclasses")
+"""What others import when they are first used."""
 CONFIG = '[agent]\nmodel = "p/m"\n[providers.p]\nkind = "scripted"\nscript = "script.json"\n'
 
 
@@ -58,6 +62,8 @@ def main() -> None:
     for module in pkgutil.walk_packages(hookgate.__path__, "hookgate."):
         if module.name.startswith(PRELOADED):
             import_module(module.name)
+    for name in LATER:
+        import_module(name)
     _build()
     gc.collect()
     gc.freeze()
@@ -106,7 +112,7 @@ def _started(listener: socket.socket, others: Iterable[Run]) -> Run | None:
             closed.close()
         for run in others:
             run.let_go()
-        _run(json.loads(data), descriptors)
+        _run(data, descriptors)
     for descriptor in descriptors:
         os.close(descriptor)
     with suppress(OSError):
@@ -114,9 +120,11 @@ def _started(listener: socket.socket, others: Iterable[Run]) -> Run | None:
     return Run(pid, os.pidfd_open(pid), client)
 
 
-def _run(asked: dict[str, object], descriptors: list[int]) -> None:
+def _run(data: bytes, descriptors: list[int]) -> None:
+    """`data`: as `client.py` has it."""
     status = 1
     try:
+        folder, count, *items = data.split(b"\0")[:-1]
         for to, descriptor in enumerate(descriptors):
             os.dup2(descriptor, to)
             os.close(descriptor)
@@ -125,10 +133,10 @@ def _run(asked: dict[str, object], descriptors: list[int]) -> None:
             # What a shell's child has, so that Ctrl-C is a signal.
             fcntl.ioctl(0, termios.TIOCSCTTY, 0)
         sys.stdin, sys.stdout, sys.stderr = _stream(0, "strict"), _stream(1, "strict"), _stream(2, "backslashreplace")
-        os.chdir(str(asked["folder"]))
+        os.chdir(folder)
         os.environ.clear()
-        os.environ.update(dict(asked["environment"]))  # pyright: ignore
-        sys.argv = ["hookgate", *asked["words"]]  # pyright: ignore
+        os.environb.update(item.split(b"=", 1) for item in items[int(count) :])
+        sys.argv = ["hookgate", *map(os.fsdecode, items[: int(count)])]
         from hookgate.__main__ import main as hookgate_main
 
         hookgate_main()
