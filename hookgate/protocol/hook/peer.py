@@ -21,7 +21,11 @@ LARGE_BYTES = 16 * 1024
 _ID = re.compile(rb'\s*\{\s*(?:"jsonrpc"\s*:\s*"2\.0"\s*,\s*)?"id"\s*:\s*([0-9]{1,15})\s*,(?!\s*"method")')
 """An id at the beginning of a reply; one further in may be a member of anything."""
 
-_HEAD = re.compile(rb'\{"jsonrpc": ?"2\.0", ?"id": ?([1-9][0-9]{0,14}), ?"result": ?')
+_HEAD = re.compile(
+    rb'\{(?:"jsonrpc": ?"2\.0", ?"id": ?([1-9][0-9]{0,14})|"id": ?([1-9][0-9]{0,14}), ?"jsonrpc": ?"2\.0")'
+    rb', ?"result": ?'
+)
+"""As most write it, and as those do whose library sorts the members of an object, Go's among them."""
 MAX_KNOWN = 8
 """Answers that are known again. Nearly every hook says "continue" to nearly every call, and one that adds tools says
 the same to each."""
@@ -113,7 +117,7 @@ class Peer:
         head = _HEAD.match(line)
         if head is None or len(line) > LARGE_BYTES:
             return self._read(line)
-        rest, call_id = line[head.end() :], int(head[1])
+        rest, call_id = line[head.end() :], int(head[1] or head[2])
         known = self._known.get(rest)
         if known is not None and call_id in self._pending:
             self._pending.remove(call_id)
