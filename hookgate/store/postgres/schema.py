@@ -40,38 +40,51 @@ SHARED = (
     )
     """,
     *media.MAKE,
-    # Messages of conversations that go on, each at the gateway where it belongs, in one trip. `added` is 0 for one
-    # that takes more, or would have to wait for somebody: the others do not wait for it.
+    # Messages of conversations that go on, each at the gateway where it belongs, in one trip and few statements.
+    # `added` is 0 for one that takes more, or would have to wait for somebody: the others do not wait for it. Each
+    # statement sees what is stored when it begins. What is looked up is a subquery for each of them, since a join of
+    # all is planned for a thousand, by way of whole tables.
     """
     CREATE OR REPLACE FUNCTION accept_together(
         sessions TEXT[], agents TEXT[], gateways TEXT[], digests BYTEA[], kinds TEXT[], bodies BYTEA[],
         now DOUBLE PRECISION, its_format BIGINT
-    ) RETURNS TABLE (added BIGINT, place BIGINT, going_on BIGINT, behind BOOLEAN) LANGUAGE plpgsql AS $$
+    ) RETURNS TABLE (added BIGINT, place BIGINT, going_on BIGINT, behind BOOLEAN) LANGUAGE plpgsql
+    SET plan_cache_mode = force_generic_plan AS $$
+    DECLARE
+        free BOOLEAN[];
+        numbers BIGINT[];
+        places BIGINT[];
+        generations_ BIGINT[];
     BEGIN
-        FOR i IN 1 .. cardinality(sessions) LOOP
-            added := 0;
-            IF NOT pg_try_advisory_xact_lock_shared(hashtextextended(sessions[i], 0)) THEN
-                RETURN NEXT;
-                CONTINUE;
-            END IF;
-            SELECT c.number, c.generation INTO place, going_on FROM conversations c
-            WHERE c.session = sessions[i] AND c.agent = agents[i]
-            AND c.generation = coalesce((SELECT g.generation FROM generations g WHERE g.session = sessions[i]), 0)
-            AND (gateways[i] = '' OR EXISTS (
-                SELECT 1 FROM owners o WHERE o.session = sessions[i] AND o.gateway = gateways[i]
-            ));
-            IF FOUND THEN
-                INSERT INTO messages AS m (conversation, digest, kind, accepted_at, format, inbound)
-                VALUES (place, digests[i], kinds[i], now, its_format, bodies[i])
-                ON CONFLICT (digest) DO NOTHING RETURNING m.number INTO added;
-                added := coalesce(added, 0);
-            END IF;
-            behind := added > 0 AND gateways[i] <> '' AND EXISTS (
-                SELECT 1 FROM messages m WHERE m.conversation = place AND m.number < added AND m.outcome IS NULL
-                AND m.kind = 'message' AND m.joined_at = 0
-            );
-            RETURN NEXT;
-        END LOOP;
+        SELECT array_agg(pg_try_advisory_xact_lock_shared(hashtextextended(it, 0)) ORDER BY at) INTO free
+        FROM unnest(sessions) WITH ORDINALITY AS its (it, at);
+        WITH coming AS MATERIALIZED (
+            SELECT at, going.number AS goes, going.generation,
+                CASE WHEN going.number > 0 THEN nextval('messages_number_seq') END AS number
+            FROM generate_series(1, cardinality(sessions)) AS at
+            LEFT JOIN LATERAL (
+                SELECT c.number, c.generation FROM conversations c
+                WHERE free[at] AND c.session = sessions[at] AND c.agent = agents[at]
+                AND c.generation = coalesce((
+                    SELECT g.generation FROM generations g WHERE g.session = sessions[at]
+                ), 0)
+                AND gateways[at] IN ('', (SELECT o.gateway FROM owners o WHERE o.session = sessions[at]))
+                LIMIT 1
+            ) AS going ON true
+        ), stored AS (
+            INSERT INTO messages AS m (number, conversation, digest, kind, accepted_at, format, inbound)
+            SELECT number, goes, digests[at], kinds[at], now, its_format, bodies[at] FROM coming WHERE number > 0
+            ON CONFLICT (digest) DO NOTHING RETURNING m.number
+        )
+        SELECT array_agg(coalesce(stored.number, 0) ORDER BY at), array_agg(goes ORDER BY at),
+            array_agg(coming.generation ORDER BY at)
+        INTO numbers, places, generations_ FROM coming LEFT JOIN stored ON stored.number = coming.number;
+        RETURN QUERY SELECT numbers[at], places[at], generations_[at],
+            numbers[at] > 0 AND gateways[at] <> '' AND (
+                SELECT true FROM messages m WHERE m.conversation = places[at] AND m.number + 0 < numbers[at]
+                AND m.outcome IS NULL AND m.kind = 'message' AND m.joined_at = 0 LIMIT 1
+            ) IS NOT NULL
+        FROM generate_series(1, cardinality(sessions)) AS at;
     END
     $$
     """,

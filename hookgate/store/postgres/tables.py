@@ -27,7 +27,8 @@ AT_WORK = """
 """
 """A conversation that does not rest."""
 BEFORE = f"SELECT 1 FROM messages WHERE conversation = ? AND number < ? AND {UNANSWERED} LIMIT 1"  # noqa: S608 - constants
-ACCEPT = "SELECT * FROM accept_together(?, ?, ?, ?, ?, ?, ?, ?)"
+ACCEPT = "SELECT * FROM accept_together(%b, %b, %b, %b, %b, %b, ?, ?)"
+"""Lists as bytes: as text each body is written in hexadecimal, escaped and read again."""
 
 
 class SharedTables(Tables):

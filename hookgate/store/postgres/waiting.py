@@ -55,12 +55,10 @@ class Waiting(Connection[Any]):
         return wait_for(lambda: self._answered(gen))
 
     async def _answered(self, generator: Any) -> Any:  # noqa: ANN401 - of psycopg's
-        try:
-            with trio.fail_after(ANSWER_S):
-                return await driven(generator, self.pgconn.socket)
-        except trio.TooSlowError:
-            self.close()
-            raise OperationalError(f"no answer for {ANSWER_S:g} s") from None
+        with trio.CancelScope(deadline=trio.current_time() + ANSWER_S):
+            return await driven(generator, self.pgconn.socket)
+        self.close()
+        raise OperationalError(f"no answer for {ANSWER_S:g} s")
 
     @classmethod
     async def opened(cls, address: str) -> Waiting:
