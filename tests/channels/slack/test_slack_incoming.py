@@ -173,14 +173,19 @@ async def test_what_is_said_while_it_catches_up_comes_after_what_was_missed_ther
             fake.say("missed", channel=GENERAL, thread_ts=said["ts"])
             fake.deaf = False
             # Other conversations come first, and nothing is said of them.
-            fake.say("now")
+            now = [f"now {number}" for number in range(5)]
+            for text in now:
+                fake.say(text)
             fake.say("now", channel=GENERAL, thread_ts=said["ts"])
             fake.faults["users.conversations"] = [Refused("ratelimited", 1)]
             async with opened(tmp_path, fake) as bench:
-                heard = await bench.heard(4)
-                assert [it.text for it in heard if it.chat.chat_id == DIRECT] == ["missed", "now"]
+                heard = await bench.heard(8)
+                assert [it.text for it in heard if it.chat.chat_id == DIRECT] == ["missed", *now]
                 assert [it.text for it in heard if it.chat.chat_id == GENERAL] == ["missed", "now"]
-                await fake.until(lambda: len(fake.acknowledged) == 5)
+                await fake.until(lambda: len(fake.acknowledged) == 9)
+                # What is missed there is asked for once, by who speaks first.
+                asked = [it for it in fake.called("conversations.history") if it["channel"] == DIRECT]
+                assert len(asked) <= 2
 
 
 async def test_a_crash_while_it_catches_up_loses_nothing_whatever_was_heard_meanwhile(tmp_path: Path) -> None:

@@ -6,6 +6,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from contextlib import suppress
 from typing import Any, TypeVar
+from weakref import WeakValueDictionary
 
 import structlog
 import trio
@@ -39,6 +40,7 @@ class CatchingUp:
         self._wanted = trio.Event()
         self._asked = set[str]()
         """Where all that was missed is stored by now, by session key."""
+        self._asking: WeakValueDictionary[str, trio.Lock] = WeakValueDictionary()
         inbox.missed = self._wake
 
     def want(self) -> None:
@@ -47,9 +49,19 @@ class CatchingUp:
         self._wake()
 
     async def before(self, said: Said) -> None:
-        """Until what was missed in its conversation is stored, which came first. What cannot be had soon follows."""
+        """Until what was missed in its conversation is stored, which came first. What cannot be had soon follows.
+        Whoever speaks later does not overtake whoever waits for that."""
+        key = said.chat.session_key
+        if not self._inbox.place.missing and key not in self._asking:
+            return
+        lock = self._asking[key] = self._asking.get(key) or trio.Lock()
+        async with lock:
+            if (since := self._inbox.place.missing) and key not in self._asked:
+                await self._ask(said, since)
+
+    async def _ask(self, said: Said, since: str) -> None:
         key, chat = said.chat.session_key, said.chat
-        if not (since := self._inbox.place.missing) or key in self._asked or chat.thread == said.message_id:
+        if chat.thread == said.message_id:
             return
         kind = "im" if chat.chat_type == "direct" else "channel"
         with suppress(ApiFailed, StoreFailed), trio.move_on_after(BEFORE_S):
