@@ -95,4 +95,4 @@ async def hand_over(turn: Turn, calls: Sequence[ProposedCall]) -> None:
     redact = turn.redactor.text
     shown = tuple(replace(it, arguments=redact(it.arguments)) for it in calls)
     answer = replace(turn.line("", "answer"), calls=shown)
-    await turn.transcript.end("answered", outbox=(answer,) if calls else (), handed_over={it.id for it in calls})
+    await turn.end(outbox=(answer,) if calls else (), handed_over={it.id for it in calls})

@@ -83,7 +83,7 @@ async def _reply(turn: Turn, replied: Replied) -> None:
     closed = {call.id for call in open_calls(turn.transcript.entries)}
     told = (turn.line(judged.tell, "notice"),) if dropped and judged.tell else ()
     outbox = told if dropped else (judged,)
-    await turn.transcript.end("answered", *messages, outbox=outbox, handed_over=closed)
+    await turn.end(*messages, outbox=outbox, handed_over=closed)
     turn.progress.answer = "" if dropped else judged.text
     turn.emit(ReplyEnded(replied.text, None if dropped else judged.text, (), "end"), step)
 

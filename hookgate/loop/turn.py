@@ -123,7 +123,7 @@ async def _join(turn: Turn, heard: Heard) -> Batch:
     elif said.fault:
         await turn.transcript.append(Draft(message, shown=""), outbox=withheld)
     else:
-        await turn.transcript.end("answered", message, outbox=withheld if answer is None else (*withheld, answer))
+        await turn.end(message, outbox=withheld if answer is None else (*withheld, answer))
     if reply.usage is not None:
         turn.transcript.measure(reply.usage.total_tokens)
     visible = None if answer is None else turn.redactor.text(answer.text)
@@ -159,6 +159,6 @@ async def _failed(turn: Turn, error: Exception) -> None:
             said = f"Something went wrong inside hookgate; the log has it under {turn.id}."
     outbox = (*turn.left, turn.line(said, "error")) if turn.within is None else ()
     if turn.transcript.claim is not None:
-        await turn.transcript.end("answered", *progress.read, outbox=outbox)
+        await turn.end(*progress.read, outbox=outbox)
     else:
         await turn.journal.posting.post(turn.agent.name, outbox)

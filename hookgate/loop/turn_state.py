@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import deque
+from collections.abc import Container, Sequence
 from dataclasses import field
 
 from hookgate.hooks.verdicts import Dropped
@@ -126,6 +127,14 @@ class Turn:
         if isinstance(judged, Dropped) or not judged.media:
             return judged
         return (await sendable(judged, self.agent.around, self.outlet.channel.limits)).told
+
+    async def end(
+        self, *messages: Message, outbox: Sequence[Outbound] = (), handed_over: Container[str] = ()
+    ) -> None:
+        """Its message is answered, which is on its way to the chat from here on."""
+        row = await self.transcript.end("answered", *messages, outbox=outbox, handed_over=handed_over)
+        if row is not None:
+            self.outlet.delivery.wake(row.outbound.chat, row)
 
     async def flush(self) -> None:
         """Until what is stored for the chat is there, so that what comes next comes after it."""

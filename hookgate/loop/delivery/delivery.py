@@ -19,7 +19,7 @@ from hookgate.protocol.catalog import StoreFailed
 from hookgate.protocol.chat import Chat, Outbound
 from hookgate.protocol.interfaces import Channel, Replacing
 from hookgate.protocol.journal.interfaces import Posting
-from hookgate.protocol.journal.values import Claim
+from hookgate.protocol.journal.values import Claim, Row
 
 log = structlog.get_logger("hookgate.loop")
 
@@ -66,10 +66,10 @@ class Delivery:
         """There may be something to bring that nobody has told of."""
         self._changed.set()
 
-    def wake(self, chat: Chat) -> None:
-        """Something for this chat has been stored."""
+    def wake(self, chat: Chat, row: Row | None = None) -> None:
+        """Something for this chat has been stored. `row`: what is next there by now."""
         if (queue := self._queue(chat)) is not None:
-            queue.wake()
+            queue.wake(row)
 
     def write(self, claim: Claim, chat: Chat, text: str | None) -> None:
         """A piece of a reply while it is written; None: what came so far is void. Where the channel can edit, people
@@ -89,12 +89,12 @@ class Delivery:
         if queue is None:
             return ""
         with trio.move_on_after(AT_ONCE_S) as waiting:
-            await queue.rest.wait()
+            await queue.there.wait()
         if waiting.cancelled_caught:
             async with aside():
                 with trio.move_on_after(WAIT_S):
-                    await queue.rest.wait()
-            if not queue.rest.is_set():
+                    await queue.there.wait()
+            if not queue.there.is_set():
                 queue.give_up_waiting()
         return queue.stuck
 
@@ -155,4 +155,4 @@ class Delivery:
             log.exception("delivery_broke_off", session=queue.chat.session_key)
         finally:
             del self._queues[queue.chat.session_key]
-            queue.rest.set()
+            queue.begin_rest()

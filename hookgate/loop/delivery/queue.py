@@ -10,6 +10,7 @@ from contextlib import AbstractContextManager, nullcontext
 from dataclasses import field
 from math import inf
 from time import time
+from typing import cast
 
 import structlog
 import trio
@@ -65,27 +66,38 @@ class Ways:
 
 
 class ChatQueue:
-    """Alive while there is something to bring. `rest` is set when nobody has to wait for it any more: it is empty, or
-    `stuck` says why nothing gets there."""
+    """Alive while there is something to bring. `there` is set when nobody has to wait for that any more: it is in the
+    chat, or `stuck` says why nothing gets there; `rest`, once that is stored, too."""
 
     def __init__(self, chat: Chat, ways: Ways) -> None:
         self.chat = chat
-        self.rest = trio.Event()
+        self.there, self.rest = trio.Event(), trio.Event()
         self.stuck = ""
         self._ways = ways
         self._more = True
+        self._begun, self._row = False, cast("Row | None", None)
         self._pause = trio.CancelScope()
         self._preview: Preview | None = None
         self._stirred = trio.Event()
 
     # --- what it is told ---
 
-    def wake(self) -> None:
-        """There is more to bring."""
+    def wake(self, row: Row | None = None) -> None:
+        """There is more to bring. `row`: what is next; where something is being brought, that may be another one by
+        now."""
         self._more = True
+        self._row = self._row if self._begun else row or self._row
         self._stirred.set()
-        if self.rest.is_set() and not self.stuck:
-            self.rest = trio.Event()
+        if not self.stuck:
+            self._end_rest()
+
+    def begin_rest(self) -> None:
+        self.there.set()
+        self.rest.set()
+
+    def _end_rest(self) -> None:
+        self.there = trio.Event() if self.there.is_set() else self.there
+        self.rest = trio.Event() if self.rest.is_set() else self.rest
 
     def write(self, claim: Claim, text: str | None) -> None:
         if self._preview is None or self._preview.over:
@@ -104,11 +116,12 @@ class ChatQueue:
         self._ways.shown.pop(row, None)
         self._pause.cancel()
         if self.stuck:
-            self.stuck, self.rest = "", trio.Event()
+            self.stuck = ""
+            self._end_rest()
 
     def give_up_waiting(self) -> None:
         self.stuck = SLOW
-        self.rest.set()
+        self.begin_rest()
 
     # --- rows ---
 
@@ -116,8 +129,8 @@ class ChatQueue:
         """Until there is nothing to bring and nothing is being written."""
         posting = self._ways.posting
         while self._more or self._preview is not None:
-            self._more = False
-            row = await posting.next_row(self.chat)
+            self._more, self._begun, known, self._row = False, True, self._row, None
+            row = known or await posting.next_row(self.chat)
             while row is not None and self._channel is not None:
                 if (wait_s := self._quiet_until - trio.current_time()) > 0:
                     await self._sleep(wait_s, TOO_MANY if wait_s > WAIT_S else "")
@@ -140,6 +153,8 @@ class ChatQueue:
         posting, receipts = self._ways.posting, self._ways.receipts(row)
         failed = await self._try(channel, row, receipts)
         if failed is None:
+            if row.last and not self._more:
+                self.there.set()
             following = await posting.sent(row.id, " ".join(filter(None, receipts)))
             self.begin_next(row.id)
             return following
@@ -159,7 +174,7 @@ class ChatQueue:
         """With a reason, nobody waits for this chat meanwhile."""
         if why:
             self.stuck = why
-            self.rest.set()
+            self.begin_rest()
         self._pause = trio.CancelScope()
         with self._pause:
             await trio.sleep(wait_s)
@@ -211,7 +226,7 @@ class ChatQueue:
     async def _stirs(self, preview: Preview) -> bool:
         """Whether there is something else to do before the next edit is due. Nobody has to wait meanwhile."""
         if not self._more:
-            self.rest.set()
+            self.begin_rest()
         until = inf if preview.failed else max(preview.due, self._quiet_until)
         while not (self._more or preview.over):
             self._stirred = trio.Event()

@@ -15,7 +15,7 @@ from hookgate.protocol.values import Message, Usage
 if TYPE_CHECKING:
     from hookgate.protocol.journal.audit import CallAudit
     from hookgate.protocol.journal.interfaces import Work
-    from hookgate.protocol.journal.values import Claim, Conversation, Outcome
+    from hookgate.protocol.journal.values import Claim, Conversation, Outcome, Row
 
 NO_RESULT = "No result: the turn ended before this call did. It may have run."
 """Nobody knows here how far it had come; a model that is told it had not begun would run it again."""
@@ -148,14 +148,16 @@ class Transcript:
         outbox: Sequence[Outbound] = (),
         handed_over: Container[str] = (),
         why: str = "",
-    ) -> None:
+    ) -> Row | None:
         """The last that is said under the claim; calls that have no result get one that says so, but those that
-        whoever has asked runs: their ids are `handed_over`."""
+        whoever has asked runs: their ids are `handed_over`. The first of the outbox, where it is next in its chat."""
         drafts = self._counted(self._last(messages, handed_over))
-        self._wrote(await self.work.complete(self.held, outcome, drafts, outbox, self._read, self.cut_off, why))
+        ended = await self.work.complete(self.held, outcome, drafts, outbox, self._read, self.cut_off, why)
+        self._wrote(ended.entries)
         self.claim = None
         self._forget_cut_off()
         self._forget_calls()
+        return ended.row
 
     async def renew(self, lease_s: float) -> None:
         if self.claim is not None:

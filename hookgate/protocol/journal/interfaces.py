@@ -22,6 +22,7 @@ if TYPE_CHECKING:
         ArrivalKind,
         Asked,
         Claim,
+        Completed,
         Conversation,
         Draft,
         Entry,
@@ -161,7 +162,7 @@ class Work(Protocol):
         read: Sequence[str] = (),
         audits: Sequence[CallAudit] = (),
         why: str = "",
-    ) -> tuple[Entry, ...]:
+    ) -> Completed:
         """The end of the claim and of its message. Of the messages that joined, those in `read` end with it and all
         others go back to the queue; requests that are open still are void. `why` it came to this outcome."""
         ...

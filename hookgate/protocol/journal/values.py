@@ -250,13 +250,23 @@ class Asked:
 @dataclass(frozen=True, slots=True)
 class Row:
     """Something on its way to a chat. `id` derives from what it answers and its number, never from chance, so that a
-    channel with keys sends it once. `preview`: the receipt of what stands in its place in the chat already."""
+    channel with keys sends it once. `preview`: the receipt of what stands in its place in the chat already. `last`:
+    nothing came after it there when it was found to be next."""
 
     id: str
     outbound: Outbound
     in_reply_to: str = ""
     tries: int = 0
     preview: str = ""
+    last: bool = field(default=False, compare=False)
+
+
+@dataclass(frozen=True, slots=True)
+class Completed:
+    """The end of a claim. `row`: the first of its outbox, where that is next in its chat."""
+
+    entries: tuple[Entry, ...] = ()
+    row: Row | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any
 
 from hookgate.protocol.chat import Chat, Outbound
 from hookgate.protocol.dataclasses import replace
@@ -63,16 +64,20 @@ class Posting:
         await self._engine.write(lambda tables: tables.run(sql, receipt, row))
 
     async def outgoing(self, channel: str) -> tuple[Row, ...]:
-        return await self._engine.read(lambda tables: _rows(tables, (DUE, IN_ORDER), channel, tables.clock()))
+        def outgoing(tables: Tables) -> tuple[Row, ...]:
+            due = tables.all(f"{DUE} {tables.mine('outbox.chat')} {IN_ORDER}", channel, tables.clock())
+            return tuple(map(_row, due))
+
+        return await self._engine.read(outgoing)
 
     async def next_row(self, chat: Chat) -> Row | None:
-        return await self._engine.read(lambda tables: _next(tables, chat.channel, chat.session_key))
+        return await self._engine.read(lambda tables: next_row(tables, chat.channel, chat.session_key))
 
     async def sent(self, row: str, receipt: str) -> Row | None:
         def sent(tables: Tables) -> Row | None:
             found = _end(tables, row, "delivered", receipt)
             found = found or tables.all("SELECT channel, chat FROM outbox WHERE id = ?", row)
-            return next((it for place in found if (it := _next(tables, *place))), None)
+            return next((it for place in found if (it := next_row(tables, *place))), None)
 
         return await self._engine.write(sent)
 
@@ -87,18 +92,16 @@ class Posting:
         await self._engine.changed()
 
 
-def _next(tables: Tables, channel: str, chat: str) -> Row | None:
-    return next(iter(_rows(tables, (NEXT, f"{IN_ORDER} LIMIT 1"), channel, chat)), None)
+def next_row(tables: Tables, channel: str, chat: str) -> Row | None:
+    """Another gateway brings what is not this one's."""
+    found = tables.all(f"{NEXT} {tables.mine('outbox.chat')} {IN_ORDER} LIMIT 2", channel, chat)
+    return replace(_row(found[0]), last=len(found) == 1) if found else None
 
 
-def _rows(tables: Tables, statement: tuple[str, str], *values: object) -> tuple[Row, ...]:
-    """`statement`: its conditions, and its order. Another gateway brings what is not this one's."""
-    conditions, order = statement
-    sql = f"{conditions} {tables.mine('outbox.chat')} {order}"
-    return tuple(
-        Row(id_, replace(decoded(Outbound, format_, body), in_reply_to=answers), id_of(message), tries, preview)
-        for id_, format_, body, message, tries, preview, answers in tables.all(sql, *values)
-    )
+def _row(columns: tuple[Any, ...]) -> Row:
+    id_, format_, body, message, tries, preview, answers = columns
+    outbound = replace(decoded(Outbound, format_, body), in_reply_to=answers)
+    return Row(id_, outbound, id_of(message), tries, preview)
 
 
 def _end(tables: Tables, row: str, state: str, receipt: str) -> list[tuple[str, str]]:

@@ -15,6 +15,7 @@ from hookgate.protocol.journal.values import (
     AlreadyIntended,
     Asked,
     Claim,
+    Completed,
     Conversation,
     Draft,
     Entry,
@@ -33,6 +34,7 @@ from hookgate.store.journal.decisions import find_request
 from hookgate.store.journal.encoding import decoded_answer, encoded
 from hookgate.store.journal.engine import Engine
 from hookgate.store.journal.loading import load, with_stored
+from hookgate.store.journal.posting import next_row
 from hookgate.store.journal.schema import FORMAT
 from hookgate.store.journal.tables import Tables, number_of
 from hookgate.store.journal.transcripts import rewind
@@ -172,13 +174,13 @@ class Work:
         read: Sequence[str] = (),
         audits: Sequence[CallAudit] = (),
         why: str = "",
-    ) -> tuple[Entry, ...]:
+    ) -> Completed:
         written = _encoded(drafts)
 
-        def complete(tables: Tables) -> tuple[Entry, ...]:
+        def complete(tables: Tables) -> Completed:
             number, message = tables.fenced(claim), number_of(claim.message)
             note_calls(tables, number, claim, audits)
-            tables.post(number, outbox, message)
+            posted = tables.post(number, outbox, message)
             entries = tables.write(number, written)
             if message:
                 tables.end(message, outcome, why)
@@ -186,7 +188,9 @@ class Work:
                 tables.end(number_of(id_), outcome, why)
             claims.return_joined(tables, number)
             claims.let_go(tables, number)
-            return entries
+            chats = [(it.chat.channel, it.chat.session_key) for it in outbox[:1]]
+            rows = (next_row(tables, *place) for place in chats)
+            return Completed(entries, next((it for it in rows if it is not None and it.id == posted[0]), None))
 
         return await self._engine.write(complete, barrier=True)
 

@@ -40,13 +40,12 @@ class Posting:
         return tuple(it.leaving for it in first.values() if it.again_at <= now)
 
     async def next_row(self, chat: Chat) -> Row | None:
-        rows = (it.leaving for it in self._tables.outbox.values() if not it.open)
-        return next((it for it in rows if it.outbound.chat.session_key == chat.session_key), None)
+        return self._tables.next_row(chat)
 
     async def sent(self, row: str, receipt: str) -> Row | None:
         stored = self._tables.outbox.get(row)
         self._end(row, "delivered", receipt=receipt)
-        return None if stored is None else await self.next_row(stored.row.outbound.chat)
+        return None if stored is None else self._tables.next_row(stored.row.outbound.chat)
 
     async def failed(self, row: str, why: str, again_at: float) -> None:
         stored = self._tables.outbox.get(row)

@@ -6,11 +6,12 @@ import hashlib
 from collections import deque
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import field
+from itertools import islice
 
 import trio
 
 from hookgate.protocol.approval import RequestState
-from hookgate.protocol.chat import Inbound, Outbound
+from hookgate.protocol.chat import Chat, Inbound, Outbound
 from hookgate.protocol.dataclasses import dataclass, replace
 from hookgate.protocol.hook.answers import Answer
 from hookgate.protocol.journal.decisions import StoredGrant, StoredRequest, Vote
@@ -210,6 +211,12 @@ class Tables:
             return [self.new_row(thread, it, in_reply_to) for it in outbox]
         filled.row, filled.open = replace(filled.row, outbound=self._answering(outbox[0], in_reply_to)), False
         return [filled, *(self.new_row(thread, it, in_reply_to) for it in outbox[1:])]
+
+    def next_row(self, chat: Chat) -> Row | None:
+        key = chat.session_key
+        rows = (it for it in self.outbox.values() if not it.open and it.row.outbound.chat.session_key == key)
+        found = [it.leaving for it in islice(rows, 2)]
+        return replace(found[0], last=len(found) == 1) if found else None
 
     def post_in_chats(self, agent: str, outbox: Sequence[Outbound], edits: OutboxRow | None = None) -> None:
         """Each belongs to what is going on in its chat with this agent, or whoever it works for, and answers no

@@ -13,6 +13,7 @@ from hookgate.protocol.journal.values import (
     Asked,
     CallState,
     Claim,
+    Completed,
     Conversation,
     Draft,
     Entry,
@@ -215,9 +216,9 @@ class Work:
         read: Sequence[str] = (),
         audits: Sequence[CallAudit] = (),
         why: str = "",
-    ) -> tuple[Entry, ...]:
+    ) -> Completed:
         tables, thread = self._tables, self._tables.fenced(claim)
-        tables.post(thread, outbox, claim.message)
+        posted = tables.post(thread, outbox, claim.message)
         entries, first = tables.write(thread, drafts), 0
         if claim.message:
             row = tables.messages[claim.message]
@@ -229,7 +230,8 @@ class Work:
         tables.trim(thread, first or thread.written)
         tables.let_go(thread)
         tables.ring()
-        return entries
+        following = tables.next_row(outbox[0].chat) if outbox else None
+        return Completed(entries, following if following and following.id == posted[0].row.id else None)
 
     def _joined(self, thread: Thread) -> list[MessageRow]:
         return list(filter(None, map(self._tables.unfinished.get, thread.joined)))

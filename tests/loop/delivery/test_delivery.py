@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sqlite3
+from collections import defaultdict
 from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager, closing
 from pathlib import Path
@@ -16,7 +17,7 @@ from hookgate.loop.delivery.queue import MAX_TRIES, SEND_S, SLOW, WAIT_S
 from hookgate.protocol.channel import ChannelLimits, Undelivered
 from hookgate.protocol.chat import Chat, Inbound, Outbound
 from hookgate.protocol.journal.interfaces import Journal
-from hookgate.protocol.journal.values import Arrival, Handed
+from hookgate.protocol.journal.values import Arrival, Handed, Row
 from hookgate.store.journal import open_journal
 from hookgate.store.memory import MemoryJournal
 from tests.loop.delivery.post import Board, Post, delivering
@@ -56,6 +57,39 @@ async def test_rows_arrive_in_order_and_whoever_waits_for_them_goes_on(autojump_
         assert post.texts == ["one", "two", "three"]
         assert await passed(journal, message) == [("delivered", "")] * 3
         assert trio.current_time() < WAIT_S
+
+
+async def test_whoever_waits_for_the_last_row_waits_until_it_is_there_and_not_until_that_is_stored(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    journal, post = MemoryJournal(trio.current_time), Post()
+    sent, stores = journal.posting.sent, defaultdict[str, trio.Event](trio.Event)
+
+    async def slowly(row: str, receipt: str) -> Row | None:
+        await stores[row].wait()
+        return await sent(row, receipt)
+
+    monkeypatch.setattr(journal.posting, "sent", slowly)
+    accepted = await journal.intake.accept(Arrival(Inbound(CHAT, "?"), "main", ""))
+    claim = await journal.work.claim("test", 60, accepted.conversation, accepted.id)
+    assert claim is not None
+    ended = await journal.work.complete(claim, "answered", (), [Outbound(CHAT, "one"), Outbound(CHAT, "two")])
+    assert ended.row is not None
+    assert not ended.row.last
+    async with delivering(journal, post) as delivery:
+        stores[ended.row.id].set()
+        delivery.wake(CHAT, ended.row)
+        assert await delivery.flush(CHAT) == ""
+        assert post.texts == ["one", "two"]
+        # Of what is sent alone, the next start would not know.
+        async with trio.open_nursery() as nursery:
+            nursery.start_soon(delivery.idle)
+            await trio.testing.wait_all_tasks_blocked()
+            assert len(nursery.child_tasks) == 1
+            for event in stores.values():
+                event.set()
+    assert await passed(journal, accepted.id) == [("delivered", "")] * 2
+    assert len(post.tries) == 2
 
 
 async def test_a_channel_that_asks_for_time_gets_it_and_the_order_stays(autojump_clock: object) -> None:
@@ -264,6 +298,7 @@ async def test_what_a_crash_left_between_the_answer_and_its_delivery_is_sent_onc
         await post.send(row.outbound, row.id)
     async with open_journal(path) as journal, delivering(journal, post) as delivery:
         assert await delivery.flush(CHAT) == ""
+        await delivery.idle()
         assert await journal.posting.next_row(CHAT) is None
     assert post.texts == ["first", "second"]
     assert len(post.tries) == 3
@@ -286,6 +321,7 @@ async def test_what_was_sent_is_not_sent_again_while_the_store_cannot_hear_of_it
         assert await passed(journal, message) == []
         change("DROP TRIGGER full")
         assert await delivery.flush(CHAT) == ""
+        await delivery.idle()
         assert await passed(journal, message) == [("delivered", "")] * 2
     assert post.texts == ["first part", "other part", "second"]
     assert len(post.tries) == 3
