@@ -7,6 +7,7 @@ from collections.abc import Callable
 import structlog
 
 from hookgate.channels.display.blocks import Block, Blocks
+from hookgate.channels.display.wrapping import Growing
 from hookgate.channels.printable import printable
 from hookgate.channels.screen import Screen
 
@@ -27,6 +28,7 @@ class Answer:
     def __init__(self, screen: Screen, columns: Callable[[], int], *, rendered: bool) -> None:
         self._screen, self._columns, self._rendered = screen, columns, rendered
         self._blocks = Blocks()
+        self._growing: list[Growing] = []
         self._line: list[str] = []
         self._return = ""
         self._written = False
@@ -37,8 +39,17 @@ class Answer:
     def rest(self) -> list[str]:
         """What is not finished: the block that is still written, or its last line."""
         if self._rendered:
-            return [printable(line) for line in self._blocks.last_lines(MOST_ROWS)]
+            lines = [printable(line) for line in self._blocks.last_lines(MOST_ROWS)]
+            return lines if self._blocks.in_code else self._rows_of(lines)
         return ["".join(self._line)] if self._line and self._screen.live else []
+
+    def _rows_of(self, lines: list[str]) -> list[str]:
+        """Broken between words, as the finished block will be."""
+        columns = self._columns()
+        self._growing.extend(Growing() for _ in lines[len(self._growing) :])
+        return [
+            row for line, growing in zip(lines, self._growing, strict=False) for row in growing.rows(line, columns)
+        ]
 
     def add(self, piece: str) -> None:
         self.is_open = True

@@ -56,6 +56,11 @@ class Blocks:
         self._content: int | None = None
         """The column where the text of the item begins that is open."""
 
+    @property
+    def in_code(self) -> bool:
+        """Whether what is still written stands in a fence."""
+        return self._in_code
+
     def last_lines(self, most: int) -> list[str]:
         """Of the block that is still written, the line that has begun included."""
         opening = [self._opening] if self._opening else []

@@ -1,8 +1,10 @@
-"""Lines of hookgate's own at the edge of a terminal: they go on with a word. Knows no colours."""
+"""Lines at the edge of a terminal: hookgate's own, and those that still grow, go on with a word. Knows no colours."""
 
 from __future__ import annotations
 
 import textwrap
+
+from hookgate.channels.printable import char_columns
 
 NARROWEST = 20
 """Columns; below that the terminal cuts them as it does."""
@@ -25,3 +27,39 @@ def _rows(line: str, columns: int) -> list[str]:
         break_long_words=False,
         break_on_hyphens=False,
     )
+
+
+class Growing:
+    """A line to which more is added: what stands in its rows but the last one stays there, so that all of it is read
+    once, however many pieces it comes in."""
+
+    def __init__(self) -> None:
+        self._begin("", 0)
+
+    def _begin(self, line: str, columns: int) -> None:
+        self._line, self._columns = line, columns
+        self._rows: list[str] = []
+        self._start = self._read = self._width = 0
+
+    def rows(self, line: str, columns: int) -> list[str]:
+        """As many as it takes by now; a word that has no room in a row of its own is broken."""
+        if columns != self._columns or not line.startswith(self._line):
+            self._begin(line, columns)
+        self._line = line
+        if columns < NARROWEST:
+            return [line]
+        while self._read < len(line):
+            self._width += char_columns(line[self._read])
+            if self._width > columns and line[self._read] != " ":
+                self._break()
+            else:
+                self._read += 1
+        return [*self._rows, line[self._start :]]
+
+    def _break(self) -> None:
+        blank = self._line.rfind(" ", self._start, self._read)
+        if not self._line[self._start : blank + 1].strip():
+            blank = self._read - 1
+        self._rows.append(self._line[self._start : blank + 1].rstrip(" "))
+        self._start = self._read = blank + 1
+        self._width = 0

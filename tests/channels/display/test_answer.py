@@ -39,6 +39,23 @@ def test_what_is_finished_goes_above_and_the_rest_stands_below() -> None:
     assert (screen.text, answer.rest, answer.is_open) == (f"{three}\x1b[1m • \x1b[0mfour\n", [], False)
 
 
+def test_what_is_still_written_breaks_between_words_as_it_will_when_it_is_finished() -> None:
+    text = (
+        "Considerable words stand beside each other, 漢字も一緒に, so a row ends with one of them. "
+        + "x" * 50
+        + " end"
+    )
+    screen = Written(live=True)
+    answer = Answer(screen, lambda: 24, rendered=True)
+    for char in text:
+        answer.add(char)
+    rest = answer.rest
+    answer.end()
+    assert rest == screen.text.splitlines()
+    answer.add("```\n" + "code " * 10)
+    assert answer.rest == ["```", "code " * 10]
+
+
 @pytest.mark.parametrize(
     ("live", "pieces"),
     [(True, ["", "*one*\n", "*one*\n", "*one*\ntwo\n"]), (False, ["*on", "*one*\nt", "*one*\ntwo", "*one*\ntwo\n"])],
