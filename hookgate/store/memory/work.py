@@ -150,7 +150,8 @@ class Work:
         thread = self._tables.fenced(claim)
         self._tables.post(thread, outbox, claim.message)
         entries = self._tables.write(thread, drafts)
-        self._tables.ring()
+        if outbox:
+            self._tables.ring()
         return entries
 
     async def rewind(self, claim: Claim, to: int) -> None:
