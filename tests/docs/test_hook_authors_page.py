@@ -18,6 +18,7 @@ PAGE = read_page(Path(__file__).parents[2] / "docs" / "hook-authors.md")
 MODEL = """
 [agent]
 model = "p/m"
+workspace = "work"
 [providers.p]
 kind = "scripted"
 script = "script.json"
@@ -34,6 +35,7 @@ SCRIPT = """{"steps": [
 @pytest.fixture
 def folder(tmp_path: Path) -> Path:
     (tmp_path / "hooks").mkdir()
+    (tmp_path / "work").mkdir()
     for part in PAGE.marked("file"):
         (tmp_path / part.mark.split()[1]).write_text(part.text)
     (tmp_path / "script.json").write_text(SCRIPT)

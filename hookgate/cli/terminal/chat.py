@@ -134,7 +134,7 @@ async def converse(
         talk = _Talk(runtime, terminal, keyboard, nursery)
         keyboard.keeps = lambda typed: redact(typed) == typed and not talk.late(typed)
         runtime.gateway.commands.add(talk.commands().rows())
-        nursery.start_soon(_warn_unconfined, runtime, terminal)
+        nursery.start_soon(_warn_unconfined, runtime, terminal, warned := trio.Event())
         nursery.start_soon(terminal.run)
         await nursery.start(_run_interrupts, talk)
         await talk.answered()
@@ -142,6 +142,8 @@ async def converse(
         with suppress(EOFError):
             while True:
                 said = await prompt.next()
+                # Before anything can run unconfined, and beside no answer.
+                await warned.wait()
                 talk.warned = not keyboard.person
                 if said.typed:
                     await talk.say(said.text)
@@ -150,11 +152,12 @@ async def converse(
         nursery.cancel_scope.cancel()
 
 
-async def _warn_unconfined(runtime: Runtime, terminal: Terminal) -> None:
+async def _warn_unconfined(runtime: Runtime, terminal: Terminal, warned: trio.Event) -> None:
     sandbox = await runtime.tools.sandbox.chosen()
     # Under Landlock a command can write what is kept from the file tools.
     if sandbox.kind != "bwrap":
-        terminal.between(f"! {sandbox.note}")
+        terminal.beside(f"! {sandbox.note}")
+    warned.set()
 
 
 class _Talk:

@@ -164,7 +164,7 @@ async def test_a_package_must_be_allowed_and_installed(tmp_path: Path) -> None:
 
 
 async def test_a_tool_whose_program_does_not_come_up_is_not_registered(tmp_path: Path) -> None:
-    async with open_shop(tmp_path, environment={"PATH": "/nowhere"}, start_timeout_s=0.01) as shop:
+    async with open_shop(tmp_path, environment={"PATH": "/nowhere"}, start_timeout_s=0.000_1) as shop:
         result = await shop.new("probe", "return 1")
         assert kind(result) == "fatal"
         assert "its program does not start" in result.for_llm
