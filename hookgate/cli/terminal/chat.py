@@ -139,6 +139,8 @@ async def converse(
         await nursery.start(_run_interrupts, talk)
         await talk.answered()
         prompt = Prompt(keyboard, surface, runtime.extensions)
+        if not keyboard.person:
+            await warned.wait()
         with suppress(EOFError):
             while True:
                 said = await prompt.next()
