@@ -11,8 +11,8 @@ from benchmarks.figures import Bar, Figure, Pair, Run
 from hookgate.approvals.requests import Approvals, Surroundings
 from hookgate.hooks.gate import Gate
 from hookgate.loop.agent import Agent
-from hookgate.loop.batch import Batch, Settled
-from hookgate.loop.calls import run_calls
+from hookgate.loop.calls.batch import Batch, Settled
+from hookgate.loop.calls.calls import run_calls
 from hookgate.loop.delivery.delivery import Delivery
 from hookgate.loop.delivery.outlet import Outlet
 from hookgate.protocol.approval import ApprovalRequest, CannotAsk, Decide

@@ -13,7 +13,7 @@ import trio
 import trio.lowlevel
 
 from benchmarks.figures import Bar, Figure, Pair, Run
-from hookgate.loop.reply_calls import read_reply
+from hookgate.loop.calls.reply_calls import read_reply
 from hookgate.loop.streaming.shown import Shown, Watching
 from hookgate.loop.streaming.written import Written
 from hookgate.protocol.values import LLMReply, LLMRequest, ProposedCall

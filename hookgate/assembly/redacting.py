@@ -6,7 +6,7 @@ import secrets
 from collections.abc import Iterator
 
 from hookgate import config as configuration
-from hookgate.loop.execution_policy import Unredacted
+from hookgate.loop.calls.execution_policy import Unredacted
 from hookgate.protocol.interfaces import Redactor
 from hookgate.sections import Config
 

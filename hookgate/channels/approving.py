@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from hookgate.channels.dialogue import Answers, Dialogue
 from hookgate.channels.printable import MAX_NAME_CHARS, named
-from hookgate.channels.question import Part, Question, measured
+from hookgate.channels.terminal.dialogue import Answers, Dialogue
+from hookgate.channels.terminal.question import Part, Question, measured
 from hookgate.protocol.approval import ApprovalRequest, usual_title
 from hookgate.protocol.codec import encode
 from hookgate.protocol.dataclasses import dataclass, replace

@@ -6,9 +6,9 @@ import sys
 from collections.abc import Awaitable, Callable
 from functools import partial
 
-from hookgate.channels.dialogue import YES_OR_NO, Console, Dialogue, hold
 from hookgate.channels.printable import one_line
-from hookgate.channels.question import Question
+from hookgate.channels.terminal.dialogue import YES_OR_NO, Console, Dialogue, hold
+from hookgate.channels.terminal.question import Question
 from hookgate.cli.printing import failed
 from hookgate.cli.terminal.pager import view
 from hookgate.cli.terminal.seat import open_seat

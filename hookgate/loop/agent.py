@@ -7,7 +7,7 @@ from dataclasses import field
 from itertools import count
 from typing import TYPE_CHECKING, Literal
 
-from hookgate.loop.execution_policy import Around
+from hookgate.loop.calls.execution_policy import Around
 from hookgate.protocol.dataclasses import dataclass
 from hookgate.protocol.values import Json, JsonObject, Step
 from hookgate.tools.select import Selection
@@ -15,7 +15,7 @@ from hookgate.tools.select import Selection
 if TYPE_CHECKING:
     from hookgate.approvals.requests import Approvals
     from hookgate.hooks.gate import Gate
-    from hookgate.loop.reply_calls import TextCalls
+    from hookgate.loop.calls.reply_calls import TextCalls
     from hookgate.protocol.chat import Inbound
     from hookgate.protocol.interfaces import Provider
     from hookgate.protocol.models import Model

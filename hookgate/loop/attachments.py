@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 import structlog
 
-from hookgate.loop.execution_policy import Around
+from hookgate.loop.calls.execution_policy import Around
 from hookgate.protocol.catalog import StoreFailed
 from hookgate.protocol.channel import ChannelLimits
 from hookgate.protocol.chat import Chat, Outbound

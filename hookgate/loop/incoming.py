@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from hookgate.hooks.verdicts import Dropped, Replied
 from hookgate.loop.attachments import fetch, kept
-from hookgate.loop.client_calls import brought, entering
+from hookgate.loop.calls.client_calls import brought, entering
 from hookgate.loop.turn_state import Turn
 from hookgate.protocol.chat import Inbound, Outbound
 from hookgate.protocol.dataclasses import replace

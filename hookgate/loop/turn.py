@@ -6,9 +6,9 @@ from time import perf_counter_ns
 
 import structlog
 
-from hookgate.loop.batch import Batch
-from hookgate.loop.calls import run_calls
-from hookgate.loop.client_calls import divided, hand_over
+from hookgate.loop.calls.batch import Batch
+from hookgate.loop.calls.calls import run_calls
+from hookgate.loop.calls.client_calls import divided, hand_over
 from hookgate.loop.incoming import let_in, take_news
 from hookgate.loop.model.compaction import make_room
 from hookgate.loop.model.model_step import Heard, ask_with_room, request_of

@@ -8,12 +8,12 @@ from dataclasses import field
 
 from hookgate.hooks.verdicts import Dropped
 from hookgate.loop.agent import Agent
-from hookgate.loop.answers import Answers, answers_about
 from hookgate.loop.attachments import kept, sendable
-from hookgate.loop.batch import Batch, Settled
+from hookgate.loop.calls.answers import Answers, answers_about
+from hookgate.loop.calls.batch import Batch, Settled
+from hookgate.loop.calls.reply_calls import TextCalls
 from hookgate.loop.delivery.outlet import Outlet
 from hookgate.loop.nested.within import Within
-from hookgate.loop.reply_calls import TextCalls
 from hookgate.loop.sessions.carried import Carried
 from hookgate.loop.sessions.jobs import Prompt
 from hookgate.loop.sessions.transcript import Transcript

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 import trio
 
-from hookgate.channels.dialogue import (
+from hookgate.channels.terminal.dialogue import (
     READ_ON,
     TOO_SMALL,
     UNREAD,
@@ -17,7 +17,7 @@ from hookgate.channels.dialogue import (
     Dialogue,
     hold,
 )
-from hookgate.channels.question import Part, Question
+from hookgate.channels.terminal.question import Part, Question
 
 ALLOW = Answers({"y": "once"})
 FOOT = "  bash: 5 characters\n"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from hookgate.channels.panels import CLOSES, drawn
+from hookgate.channels.terminal.panels import CLOSES, drawn
 from hookgate.protocol.zot.frames import Panel
 
 ROWS = Panel("p", "Rows", ("one", "two"), "x closes")

@@ -9,9 +9,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from hookgate.channels.approving import asking
-from hookgate.channels.dialogue import WHOLE
 from hookgate.channels.printable import named, visible
-from hookgate.channels.question import Part, Question, measured
+from hookgate.channels.terminal.dialogue import WHOLE
+from hookgate.channels.terminal.question import Part, Question, measured
 from hookgate.protocol.approval import ApprovalRequest
 from hookgate.protocol.chat import Chat
 from hookgate.protocol.values import ToolCall

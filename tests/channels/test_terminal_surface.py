@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from hookgate.channels.surface import MAX_SUBMITTED, TerminalSurface
-from hookgate.channels.terminal import Terminal
+from hookgate.channels.terminal.channel import Terminal
+from hookgate.channels.terminal.surface import MAX_SUBMITTED, TerminalSurface
 from hookgate.protocol.chat import Chat, Outbound
 from hookgate.protocol.zot.frames import Panel
 

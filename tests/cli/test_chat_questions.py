@@ -14,7 +14,7 @@ from typing import Any
 import pytest
 import trio
 
-from hookgate.channels.terminal import GONE
+from hookgate.channels.terminal.channel import GONE
 from hookgate.control.client import call
 from tests.cli.program import PLUGINS, Screen, configured, none_left, open_terminal
 from tests.model_server import Answer, calls, open_model_server, says

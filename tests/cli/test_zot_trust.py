@@ -12,7 +12,7 @@ import trio
 
 from hookgate.assembly.extensions.extensions import Extensions, Joints
 from hookgate.assembly.settings import ExtensionFlags
-from hookgate.channels.dialogue import Dialogue
+from hookgate.channels.terminal.dialogue import Dialogue
 from hookgate.cli.terminal.trust import introduce
 from hookgate.extensions import trust
 from hookgate.extensions.trust import Trust, digest

@@ -8,7 +8,7 @@ import pytest
 
 from hookgate.approvals.requests import Approvals, Surroundings
 from hookgate.channels.approving import Picture, asking
-from hookgate.channels.dialogue import VIEW
+from hookgate.channels.terminal.dialogue import VIEW
 from hookgate.config import parse
 from hookgate.loop.commands import approving
 from hookgate.protocol.approval import GRANTS, ApprovalRequest

@@ -19,7 +19,7 @@ import trio
 
 from hookgate.assembly.extensions.learning import GUARDING
 from hookgate.assembly.extensions.tools import RESERVED as RESERVED_TOOLS
-from hookgate.channels.dialogue import YES_OR_NO, Dialogue
+from hookgate.channels.terminal.dialogue import YES_OR_NO, Dialogue
 from hookgate.cli.ext.commands import ext
 from hookgate.cli.terminal.keyboard.bindings import PANEL_KEYS
 from hookgate.cli.terminal.trust import question

@@ -14,7 +14,7 @@ from hookgate.embedding.above import Above, settled
 from hookgate.embedding.event_queue import EventQueue
 from hookgate.embedding.history import History
 from hookgate.embedding.reasoning import leveled, reasoned
-from hookgate.loop.execution_policy import Unredacted
+from hookgate.loop.calls.execution_policy import Unredacted
 from hookgate.protocol.rpc.blocks import ResultBlock
 from hookgate.protocol.rpc.events import Done, TextDelta
 from hookgate.protocol.values import Message

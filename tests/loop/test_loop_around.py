@@ -6,7 +6,7 @@ import pytest
 import trio
 import trio.testing
 
-from hookgate.loop.execution_policy import Around, Compare
+from hookgate.loop.calls.execution_policy import Around, Compare
 from hookgate.loop.sessions.transcript import NOT_RUN
 from hookgate.protocol.chat import Chat
 from hookgate.protocol.dataclasses import replace

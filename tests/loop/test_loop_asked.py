@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 import trio
 
-from hookgate.loop.reply_calls import asked
+from hookgate.loop.calls.reply_calls import asked
 from hookgate.protocol.hook.answers import CONTINUE, Answer, Deny, Modify
 from hookgate.protocol.hook.stages import Question, Stage
 from hookgate.protocol.values import LLMReply, LLMRequest, ProposedCall, ToolCall, ToolSpec

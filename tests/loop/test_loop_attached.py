@@ -13,7 +13,7 @@ import trio
 from PIL import Image
 
 from hookgate.loop.attachments import kept, sendable
-from hookgate.loop.execution_policy import Around
+from hookgate.loop.calls.execution_policy import Around
 from hookgate.loop.model import attached
 from hookgate.loop.model.attached import with_files
 from hookgate.protocol.channel import ChannelLimits

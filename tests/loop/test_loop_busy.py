@@ -8,7 +8,7 @@ from dataclasses import replace
 import pytest
 import trio
 
-from hookgate.loop.calls import AGAIN, SKIPPED
+from hookgate.loop.calls.calls import AGAIN, SKIPPED
 from hookgate.loop.gateway import REJECTED
 from hookgate.protocol.channel import Busy, ChannelPolicy
 from hookgate.protocol.chat import ChatMessage, Inbound

@@ -7,7 +7,7 @@ from collections.abc import Callable
 import pytest
 import trio
 
-from hookgate.loop.finish import DELIVERED
+from hookgate.loop.calls.finish import DELIVERED
 from hookgate.protocol.events.payloads import ToolExecEnd, ToolExecSkipped, TurnEnd
 from hookgate.protocol.hook.answers import CONTINUE, Answer, Modify, Respond
 from hookgate.protocol.hook.stages import Question, Stage

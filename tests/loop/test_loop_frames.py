@@ -8,7 +8,7 @@ from types import FrameType
 
 import pytest
 
-from hookgate.loop.execution_policy import Around, Compare
+from hookgate.loop.calls.execution_policy import Around, Compare
 from hookgate.protocol.values import ToolCall, ToolResult, ToolSpec
 from tests.loop.recording import CHAT, Bench, FunctionTool, asks_for, says
 

@@ -7,7 +7,7 @@ from collections.abc import Callable
 import pytest
 import trio
 
-from hookgate.loop.finish import DELIVERED
+from hookgate.loop.calls.finish import DELIVERED
 from hookgate.protocol.chat import ChatMessage
 from hookgate.protocol.events.payloads import TurnEnd
 from hookgate.protocol.hook.answers import Abort, Answer, Drop, Failed, Modify, ReplyWith

@@ -7,7 +7,7 @@ import json
 import pytest
 import trio
 
-from hookgate.loop.reply_calls import AT_ONCE_CHARS, asked, read_reply
+from hookgate.loop.calls.reply_calls import AT_ONCE_CHARS, asked, read_reply
 from hookgate.protocol.values import LLMReply, LLMRequest, ProposedCall, ToolSpec
 
 DEADLINE_S = 60.0

@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 
 from hookgate.hooks.inside import InsideHook
 from hookgate.hooks.rules import Mount, Rules
-from hookgate.loop.execution_policy import Around, Unredacted
+from hookgate.loop.calls.execution_policy import Around, Unredacted
 from hookgate.loop.streaming.shown import Everything, Holding, Shown, Watching
 from hookgate.loop.streaming.written import Written
 from hookgate.protocol.delta import CallPiece, Delta, Thought

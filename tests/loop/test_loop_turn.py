@@ -8,7 +8,7 @@ from dataclasses import replace
 import pytest
 import trio
 
-from hookgate.loop.reply_calls import with_ids
+from hookgate.loop.calls.reply_calls import with_ids
 from hookgate.protocol.channel import ChannelPolicy
 from hookgate.protocol.events.payloads import (
     HookFailed,

@@ -18,7 +18,7 @@ from hookgate.assembly.keeping.rechecks import Rechecks
 from hookgate.assembly.keeping.seals import Seals
 from hookgate.assembly.settings import Settings
 from hookgate.config import ConfigError
-from hookgate.loop.execution_policy import Around, Compare
+from hookgate.loop.calls.execution_policy import Around, Compare
 from hookgate.protocol.catalog import StoreFailed
 from hookgate.protocol.dataclasses import dataclass, replace
 from hookgate.protocol.hook.match import Globs

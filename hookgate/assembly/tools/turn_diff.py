@@ -15,7 +15,7 @@ import structlog
 import trio
 
 from hookgate.channels.printable import printable
-from hookgate.loop.execution_policy import Compare
+from hookgate.loop.calls.execution_policy import Compare
 from hookgate.protocol.values import ToolCall, ToolResult
 from hookgate.tools.errors import ToolError
 from hookgate.tools.files.diffs import Content, diff

@@ -11,9 +11,9 @@ import trio
 from hookgate.assembly.keeping.kept import Keeping, seals_folder
 from hookgate.assembly.keeping.seal_files import all_files
 from hookgate.assembly.keeping.seals import Seals
-from hookgate.channels.dialogue import YES_OR_NO, Dialogue
 from hookgate.channels.printable import one_line, printable
-from hookgate.channels.question import Part, Question
+from hookgate.channels.terminal.dialogue import YES_OR_NO, Dialogue
+from hookgate.channels.terminal.question import Part, Question
 from hookgate.cli.agreeing import Put, agreed, yes_or_no
 from hookgate.cli.printing import say
 

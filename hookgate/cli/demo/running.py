@@ -17,8 +17,8 @@ from hookgate.assembly.app import Runtime, open_runtime
 from hookgate.assembly.logs.opening import set_up_logs
 from hookgate.assembly.logs.sinks import trace
 from hookgate.assembly.settings import Ports, Settings
-from hookgate.channels.screen import Plain
-from hookgate.channels.terminal import Terminal
+from hookgate.channels.terminal.channel import Terminal
+from hookgate.channels.terminal.screen import Plain
 from hookgate.cli.printing import write
 from hookgate.cli.terminal.chat import CHAT, converse, seated
 from hookgate.cli.terminal.keyboard import open_keyboard

@@ -11,7 +11,7 @@ from hookgate.assembly.tools.opening import open_toolset
 from hookgate.cli.doctor.finding import Examined, Finding, broken, note, ok
 from hookgate.cli.doctor.packages import found, install
 from hookgate.config import ConfigError
-from hookgate.loop.execution_policy import Unredacted
+from hookgate.loop.calls.execution_policy import Unredacted
 from hookgate.processes.command import Command
 from hookgate.processes.once import run_once
 from hookgate.tools.errors import SandboxUnavailable

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from hookgate import config as configuration
 from hookgate.assembly.journals import conversation_files
 from hookgate.channels.printable import printable
-from hookgate.channels.terminal import NAME as CHANNEL
+from hookgate.channels.terminal.channel import NAME as CHANNEL
 from hookgate.cli.journal.file import journal_of, write_lines
 from hookgate.cli.journal.place import Place
 from hookgate.cli.printing import counted, say, say_json, table, width_shown
@@ -97,7 +97,7 @@ def export_session(id_: str, place: Place) -> int:
 
 
 async def forget_session(id_: str, place: Place, *, yes: bool) -> int:
-    from hookgate.channels.question import Part, Question, measured
+    from hookgate.channels.terminal.question import Part, Question, measured
     from hookgate.cli.agreeing import agreed, yes_or_no
     from hookgate.store.journal.operators.looking import conversation_of
 

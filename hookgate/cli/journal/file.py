@@ -9,7 +9,7 @@ from pathlib import Path
 from hookgate import config as configuration
 from hookgate.assembly.journals import DAY_S, MB, conversation_file, journal_place, trim_conversations
 from hookgate.assembly.logs.opening import set_up_logs
-from hookgate.channels.terminal import NAME as CHANNEL
+from hookgate.channels.terminal.channel import NAME as CHANNEL
 from hookgate.cli.journal.place import Place
 from hookgate.cli.printing import counted, failed, say
 from hookgate.program.endings import FAILED

@@ -14,7 +14,7 @@ from hookgate import config as configuration
 from hookgate.assembly.logs.opening import set_up_logs
 from hookgate.assembly.tools.opening import More
 from hookgate.channels.printable import named, one_line
-from hookgate.channels.question import Part, Question, measured
+from hookgate.channels.terminal.question import Part, Question, measured
 from hookgate.cli.agreeing import agreed, yes_or_no
 from hookgate.cli.printing import failed, say, say_rows
 from hookgate.cli.running import asked, ours, running_or_none

@@ -21,11 +21,11 @@ from hookgate.assembly.logs.sinks import event_file, observer, open_event_file, 
 from hookgate.assembly.preflight.failing_open import open_guards
 from hookgate.assembly.settings import Ports, Settings
 from hookgate.assembly.tools.opening import keeping_of
-from hookgate.channels.dialogue import WHOLE
-from hookgate.channels.display.working import OBSERVED
-from hookgate.channels.screen import Write
-from hookgate.channels.surface import TerminalSurface
-from hookgate.channels.terminal import NAME, Terminal
+from hookgate.channels.terminal.channel import NAME, Terminal
+from hookgate.channels.terminal.dialogue import WHOLE
+from hookgate.channels.terminal.display.working import OBSERVED
+from hookgate.channels.terminal.screen import Write
+from hookgate.channels.terminal.surface import TerminalSurface
 from hookgate.cli.config.vouching import ask_about_changes
 from hookgate.cli.printing import screen_size, to_stderr
 from hookgate.cli.terminal import extension_lines

@@ -8,7 +8,7 @@ from functools import partial
 import trio
 
 from hookgate.assembly.app import Runtime
-from hookgate.channels.terminal import NAME, Terminal
+from hookgate.channels.terminal.channel import NAME, Terminal
 from hookgate.cli.agreeing import Put
 from hookgate.cli.terminal import extension_lines
 from hookgate.cli.terminal.help import help_text

@@ -16,11 +16,11 @@ from hookgate.assembly.journals import open_conversation_journal
 from hookgate.assembly.logs.prompt_logs import PromptLogs
 from hookgate.assembly.logs.sinks import observer
 from hookgate.assembly.settings import Ports, Settings
-from hookgate.channels.display.working import OBSERVED
-from hookgate.channels.once import Once
-from hookgate.channels.screen import OneRow, Plain, Screen, Write
-from hookgate.channels.surface import TerminalSurface
-from hookgate.channels.terminal import NAME, Terminal
+from hookgate.channels.terminal.channel import NAME, Terminal
+from hookgate.channels.terminal.display.working import OBSERVED
+from hookgate.channels.terminal.once import Once
+from hookgate.channels.terminal.screen import OneRow, Plain, Screen, Write
+from hookgate.channels.terminal.surface import TerminalSurface
 from hookgate.cli.printing import counted, stderr, to_stderr, write
 from hookgate.cli.terminal import extension_lines
 from hookgate.cli.terminal.chat import CHAT, open_chat, show_diff

@@ -10,7 +10,7 @@ from collections.abc import Awaitable, Callable
 import trio
 
 from hookgate.assembly.extensions.extensions import Extensions
-from hookgate.channels.surface import TerminalSurface
+from hookgate.channels.terminal.surface import TerminalSurface
 from hookgate.cli.terminal.keyboard import Keyboard
 from hookgate.protocol.dataclasses import dataclass
 

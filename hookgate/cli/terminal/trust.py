@@ -7,9 +7,9 @@ from collections.abc import Callable
 
 from hookgate.assembly.extensions.looking import looked
 from hookgate.assembly.settings import ExtensionFlags
-from hookgate.channels.dialogue import YES_OR_NO, Dialogue
 from hookgate.channels.printable import named
-from hookgate.channels.question import Part, Question, measured
+from hookgate.channels.terminal.dialogue import YES_OR_NO, Dialogue
+from hookgate.channels.terminal.question import Part, Question, measured
 from hookgate.cli.agreeing import Put, yes_or_no
 from hookgate.extensions.discovery import Found, Stranger
 from hookgate.extensions.trust import Trust

@@ -11,17 +11,17 @@ from pathlib import Path
 
 from hookgate.assembly.app import Runtime
 from hookgate.assembly.logs.sinks import trace
-from hookgate.channels.once import Once
 from hookgate.channels.printable import printable
-from hookgate.channels.screen import Plain
-from hookgate.channels.terminal import Terminal
+from hookgate.channels.terminal.channel import Terminal
+from hookgate.channels.terminal.once import Once
+from hookgate.channels.terminal.screen import Plain
 from hookgate.cli.printing import to_stderr, write
 from hookgate.cli.terminal.pager import view
 from hookgate.cli.terminal.pictures import picture
 from hookgate.cli.terminal.seat import open_seat
 from hookgate.cli.tools.started import open_without_model
-from hookgate.loop.batch import Batch, Settled
-from hookgate.loop.calls import run_calls
+from hookgate.loop.calls.batch import Batch, Settled
+from hookgate.loop.calls.calls import run_calls
 from hookgate.loop.sessions.claims import open_claim
 from hookgate.operations.tools import declared_specs
 from hookgate.program.signals import open_until_signal

@@ -12,7 +12,7 @@ import trio
 from hookgate import config as configuration
 from hookgate.assembly.logs.opening import set_up_logs
 from hookgate.channels.printable import named
-from hookgate.channels.question import Part, Question, measured
+from hookgate.channels.terminal.question import Part, Question, measured
 from hookgate.cli.agreeing import agreed, yes_or_no
 from hookgate.cli.printing import failed, say
 from hookgate.cli.running import ours

@@ -11,8 +11,8 @@ from hookgate import config as configuration
 from hookgate.assembly.app import Runtime, open_runtime
 from hookgate.assembly.logs.opening import set_up_logs
 from hookgate.assembly.settings import ExtensionFlags, Ports, Settings
-from hookgate.channels.once import Once
 from hookgate.channels.printable import printable
+from hookgate.channels.terminal.once import Once
 from hookgate.hooks.rules import Mount
 from hookgate.operations.extensions import extension_problems
 from hookgate.protocol.errors import ProviderFailed

@@ -148,7 +148,7 @@ async def _forget(config: Config, key: tuple[str, str], *, yes: bool) -> int:
 
 
 async def _agreed(rows: Sequence[ToolRow | ServerRow]) -> bool:
-    from hookgate.channels.question import Part, Question, measured
+    from hookgate.channels.terminal.question import Part, Question, measured
     from hookgate.cli.agreeing import agreed, yes_or_no
 
     parts = tuple(Part(str(number), _called(row)) for number, row in enumerate(rows, 1))

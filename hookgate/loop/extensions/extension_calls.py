@@ -10,8 +10,8 @@ from collections.abc import Callable, Sequence
 from secrets import token_hex
 
 from hookgate.hooks.zot.extension_calls import ExtensionCall
-from hookgate.loop.batch import Batch, Settled
-from hookgate.loop.calls import run_calls
+from hookgate.loop.calls.batch import Batch, Settled
+from hookgate.loop.calls.calls import run_calls
 from hookgate.loop.gateway import Gateway
 from hookgate.loop.nested import call_scope
 from hookgate.loop.sessions.claims import open_claim

@@ -11,12 +11,12 @@ import structlog
 import trio
 
 from hookgate.hooks.verdicts import Dropped
-from hookgate.loop.batch import Batch
-from hookgate.loop.client_calls import asked_with
+from hookgate.loop.calls.batch import Batch
+from hookgate.loop.calls.client_calls import asked_with
+from hookgate.loop.calls.reply_calls import Asked, read_reply, renamed
 from hookgate.loop.model.compaction import make_room
 from hookgate.loop.model.model import complete
 from hookgate.loop.model.repeated import is_repeated
-from hookgate.loop.reply_calls import Asked, read_reply, renamed
 from hookgate.loop.streaming.shown import Everything, Shown, Watching
 from hookgate.loop.turn_state import Turn
 from hookgate.protocol.chat import Outbound

@@ -10,7 +10,7 @@ from itertools import count
 
 import trio
 
-from hookgate.loop.batch import Batch, Ready
+from hookgate.loop.calls.batch import Batch, Ready
 from hookgate.protocol.dataclasses import dataclass
 from hookgate.protocol.errors import TurnAborted
 from hookgate.tools.lease import Lease

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from hookgate.loop.batch import Batch, Ready, Settled
+from hookgate.loop.calls.batch import Batch, Ready, Settled
 from hookgate.loop.sessions.transcript import Transcript
 from hookgate.protocol.chat import Inbound
 from hookgate.protocol.dataclasses import replace

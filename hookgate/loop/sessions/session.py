@@ -9,7 +9,7 @@ import structlog
 import trio
 
 from hookgate.loop.agent import Agent
-from hookgate.loop.client_calls import entering
+from hookgate.loop.calls.client_calls import entering
 from hookgate.loop.delivery.outlet import Outlet
 from hookgate.loop.doors.doors import SHUT_OUT
 from hookgate.loop.model.compaction import compacted

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Generator
 from contextlib import contextmanager
 
-from hookgate.loop.batch import Batch
+from hookgate.loop.calls.batch import Batch
 from hookgate.loop.streaming.waiting import Waiting
 from hookgate.protocol.events.inside import CallProgressed
 from hookgate.tools import call_context

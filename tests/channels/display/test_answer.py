@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from hookgate.channels.display import rendering
-from hookgate.channels.display.answer import Answer
+from hookgate.channels.terminal.display import rendering
+from hookgate.channels.terminal.display.answer import Answer
 
 
 class Written:

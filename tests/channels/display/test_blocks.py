@@ -6,7 +6,7 @@ from random import Random
 
 import pytest
 
-from hookgate.channels.display.blocks import LONGEST, Block, Blocks
+from hookgate.channels.terminal.display.blocks import LONGEST, Block, Blocks
 
 TEXT = """# Title
 Some text

@@ -7,9 +7,9 @@ from collections.abc import Sequence
 
 import pytest
 
-from hookgate.channels.display.blocks import LONGEST, Blocks
-from hookgate.channels.display.rendering import rendered
 from hookgate.channels.printable import char_columns
+from hookgate.channels.terminal.display.blocks import LONGEST, Blocks
+from hookgate.channels.terminal.display.rendering import rendered
 
 COLOUR = re.compile(r"\x1b\[[0-9;]*m")
 

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from hookgate.channels.display.working import QUIET_S, Working
+from hookgate.channels.terminal.display.working import QUIET_S, Working
 from hookgate.protocol.chat import Chat, Inbound
 from hookgate.protocol.delta import CallPiece
 from hookgate.protocol.effects import ProcessEffect

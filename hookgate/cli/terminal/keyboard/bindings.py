@@ -11,7 +11,7 @@ from prompt_toolkit.key_binding import KeyBindings
 from prompt_toolkit.key_binding.key_processor import KeyPress, KeyPressEvent
 from prompt_toolkit.keys import Keys
 
-from hookgate.channels.panels import Key
+from hookgate.channels.terminal.panels import Key
 
 if TYPE_CHECKING:
     from hookgate.cli.terminal.keyboard.editor import Editor

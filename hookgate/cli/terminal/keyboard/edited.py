@@ -11,9 +11,9 @@ from typing import Any
 
 import trio
 
-from hookgate.channels.display.wrapping import wrapped
-from hookgate.channels.panels import Key
 from hookgate.channels.printable import printable
+from hookgate.channels.terminal.display.wrapping import wrapped
+from hookgate.channels.terminal.panels import Key
 from hookgate.cli.printing import screen_size
 from hookgate.cli.terminal.keyboard.history import History
 from hookgate.cli.terminal.keyboard.keyboard import Completes, nothing

@@ -21,8 +21,8 @@ from prompt_toolkit.formatted_text import ANSI, StyleAndTextTuples, to_formatted
 from prompt_toolkit.input.vt100 import Vt100Input
 from prompt_toolkit.output import ColorDepth
 
-from hookgate.channels.panels import Key
 from hookgate.channels.printable import printable
+from hookgate.channels.terminal.panels import Key
 from hookgate.cli.printing import screen_size
 from hookgate.cli.terminal.keyboard.attention import Attention, Timer
 from hookgate.cli.terminal.keyboard.bindings import bindings

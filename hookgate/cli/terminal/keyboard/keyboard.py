@@ -9,8 +9,8 @@ from typing import Protocol
 
 import trio
 
-from hookgate.channels.panels import Key
-from hookgate.channels.screen import Screen
+from hookgate.channels.terminal.panels import Key
+from hookgate.channels.terminal.screen import Screen
 
 Completes = Callable[[str], Awaitable[Sequence[str]]]
 

@@ -19,8 +19,8 @@ from queue import SimpleQueue
 
 import trio
 
-from hookgate.channels.panels import Key
-from hookgate.channels.screen import Plain
+from hookgate.channels.terminal.panels import Key
+from hookgate.channels.terminal.screen import Plain
 from hookgate.cli.printing import write
 from hookgate.cli.terminal.keyboard.keyboard import Completes, nothing
 from hookgate.protocol.framing import LineSplitter

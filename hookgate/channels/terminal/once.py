@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from hookgate.channels.printable import named
-from hookgate.channels.terminal import NAME, Terminal
+from hookgate.channels.terminal.channel import NAME, Terminal
 from hookgate.protocol.approval import ApprovalRequest, CannotAsk, Decide, Decision
 from hookgate.protocol.channel import PRESENT, UNLIMITED
 from hookgate.protocol.chat import Chat, Outbound

@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING
 
 import trio
 
-from hookgate.channels.panels import AWAITS, CLOSES
-from hookgate.channels.terminal import Terminal
+from hookgate.channels.terminal.channel import Terminal
+from hookgate.channels.terminal.panels import AWAITS, CLOSES
 from hookgate.protocol.chat import Chat
 
 if TYPE_CHECKING:

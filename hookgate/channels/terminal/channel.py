@@ -14,14 +14,14 @@ from typing import TYPE_CHECKING
 import trio
 
 from hookgate.channels.approving import Picture, asking
-from hookgate.channels.dialogue import WHOLE, Ask, Console, Dialogue, Size, View, hold
-from hookgate.channels.display.answer import Answer, prepare
-from hookgate.channels.display.attachment import attachment
-from hookgate.channels.display.working import Working
-from hookgate.channels.display.wrapping import wrapped
-from hookgate.channels.panels import drawn
 from hookgate.channels.printable import RESET, coloured, named, printable
-from hookgate.channels.screen import Screen
+from hookgate.channels.terminal.dialogue import WHOLE, Ask, Console, Dialogue, Size, View, hold
+from hookgate.channels.terminal.display.answer import Answer, prepare
+from hookgate.channels.terminal.display.attachment import attachment
+from hookgate.channels.terminal.display.working import Working
+from hookgate.channels.terminal.display.wrapping import wrapped
+from hookgate.channels.terminal.panels import drawn
+from hookgate.channels.terminal.screen import Screen
 from hookgate.protocol.approval import GRANTS, ApprovalRequest, CannotAsk, Decide, Decision
 from hookgate.protocol.channel import PRESENT, UNLIMITED
 from hookgate.protocol.chat import Chat, Outbound

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from hookgate.hooks.verdicts import Dropped
 from hookgate.loop.attachments import kept, sendable
-from hookgate.loop.batch import Batch, Ready, Settled
+from hookgate.loop.calls.batch import Batch, Ready, Settled
 from hookgate.loop.sessions.transcript import NO_RESULT, NOT_RUN
 from hookgate.protocol.chat import Outbound
 from hookgate.protocol.dataclasses import replace

@@ -12,8 +12,8 @@ from collections.abc import Awaitable, Callable, Mapping
 import trio
 
 from hookgate.channels.printable import one_line
-from hookgate.channels.question import Question, own_rows
-from hookgate.channels.screen import Write
+from hookgate.channels.terminal.question import Question, own_rows
+from hookgate.channels.terminal.screen import Write
 from hookgate.protocol.approval import reason_said
 from hookgate.protocol.dataclasses import dataclass
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from hookgate.loop.batch import Batch, Ready, Settled
+from hookgate.loop.calls.batch import Batch, Ready, Settled
 from hookgate.loop.sessions.resume import MAY_HAVE_RUN
 from hookgate.protocol.journal.audit import CallAudit, CallOutcome
 from hookgate.protocol.values import Fault, ProposedCall, ToolCall, ToolResult

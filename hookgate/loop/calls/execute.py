@@ -9,10 +9,10 @@ from contextlib import nullcontext
 from time import perf_counter_ns
 
 from hookgate.hooks.zot.call_context import working_for
-from hookgate.loop.batch import Batch, Ready, Settled
+from hookgate.loop.calls.batch import Batch, Ready, Settled
+from hookgate.loop.calls.prepare import may_run
 from hookgate.loop.nested.call_scope import serving
 from hookgate.loop.nested.within import makes_calls
-from hookgate.loop.prepare import may_run
 from hookgate.loop.streaming.printed import telling
 from hookgate.protocol.dataclasses import replace
 from hookgate.protocol.effects import among_others

@@ -6,7 +6,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from itertools import takewhile
 
-from hookgate.loop.batch import Batch, Ready, Settled
+from hookgate.loop.calls.batch import Batch, Ready, Settled
 from hookgate.loop.sessions.transcript import Transcript
 from hookgate.loop.turn_state import Turn
 from hookgate.protocol.chat import Inbound

@@ -12,12 +12,12 @@ from typing import cast
 
 import trio
 
-from hookgate.loop.auditing import call_audit, cut_off_audit
-from hookgate.loop.batch import Batch, Ready, Settled
-from hookgate.loop.execute import execute
-from hookgate.loop.finish import cut_off, finish, tell_ended
+from hookgate.loop.calls.auditing import call_audit, cut_off_audit
+from hookgate.loop.calls.batch import Batch, Ready, Settled
+from hookgate.loop.calls.execute import execute
+from hookgate.loop.calls.finish import cut_off, finish, tell_ended
+from hookgate.loop.calls.prepare import prepare
 from hookgate.loop.nested.within import delegates
-from hookgate.loop.prepare import prepare
 from hookgate.protocol.catalog import StoreFailed
 from hookgate.protocol.dataclasses import replace
 from hookgate.protocol.errors import SessionAborted

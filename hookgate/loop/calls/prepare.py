@@ -14,7 +14,7 @@ from hookgate.approvals.requests import RULES_CHANGED, Refused
 from hookgate.hooks.chains import Chains
 from hookgate.hooks.decision import refusal
 from hookgate.hooks.verdicts import Allowed, Answered, Denied
-from hookgate.loop.batch import Batch, Ready, Settled
+from hookgate.loop.calls.batch import Batch, Ready, Settled
 from hookgate.loop.nested.within import delegates
 from hookgate.protocol.approval import Wish
 from hookgate.protocol.codec import canonical

@@ -21,9 +21,9 @@ from rich.table import Table
 from rich.text import Text
 from rich.theme import Theme
 
-from hookgate.channels.display.blocks import Block
 from hookgate.channels.highlighting import Highlighting
 from hookgate.channels.printable import printable
+from hookgate.channels.terminal.display.blocks import Block
 
 NARROWEST, NARROWEST_COLUMN = 20, 6
 DEEPEST = 12

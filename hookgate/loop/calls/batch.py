@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Literal
 from hookgate.approvals.binding import Permit
 from hookgate.hooks.chains import Chains
 from hookgate.loop.agent import Agent
-from hookgate.loop.answers import Answers, answers_about
+from hookgate.loop.calls.answers import Answers, answers_about
 from hookgate.loop.delivery.outlet import Outlet
 from hookgate.loop.nested.within import Within, delegates, makes_calls
 from hookgate.protocol.chat import Outbound

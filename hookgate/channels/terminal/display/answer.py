@@ -6,10 +6,10 @@ from collections.abc import Callable
 
 import structlog
 
-from hookgate.channels.display.blocks import Block, Blocks
-from hookgate.channels.display.wrapping import Growing
 from hookgate.channels.printable import printable
-from hookgate.channels.screen import Screen
+from hookgate.channels.terminal.display.blocks import Block, Blocks
+from hookgate.channels.terminal.display.wrapping import Growing
+from hookgate.channels.terminal.screen import Screen
 
 log = structlog.get_logger("hookgate.terminal")
 MOST_ROWS = 100
@@ -18,7 +18,7 @@ MOST_ROWS = 100
 
 def prepare() -> None:
     """Import what lays out, which takes a tenth of a second: for a thread, before the first answer."""
-    from hookgate.channels.display.rendering import rendered as rendered
+    from hookgate.channels.terminal.display.rendering import rendered as rendered
 
 
 class Answer:
@@ -91,7 +91,7 @@ class Answer:
 
     def _rows(self, block: Block) -> list[str]:
         """As it was written where it cannot be laid out: whatever that is the fault of, a person must read it."""
-        from hookgate.channels.display.rendering import rendered
+        from hookgate.channels.terminal.display.rendering import rendered
 
         try:
             return rendered(block, self._columns())
