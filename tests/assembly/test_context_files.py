@@ -18,7 +18,7 @@ from hookgate.assembly.context_files import (
 )
 from tests.cli.program import configured
 from tests.cli.rpc_client import open_rpc
-from tests.flow.tooling import open_rig
+from tests.flow.tools.tooling import open_rig
 from tests.model_server import open_model_server, says
 
 NOTE = "## Instructions of the project: "

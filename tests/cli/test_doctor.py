@@ -19,9 +19,9 @@ from hookgate.cli.doctor.finding import Examined, Finding
 from hookgate.config import parse
 from hookgate.protocol.journal.keys import Key
 from hookgate.store.journal import open_journal
+from tests.cli.mcp.test_mcp import server
 from tests.cli.program import DEADLINE_S, HOOKGATE, configured, environment, none_left, open_fifo
-from tests.cli.test_mcp import server
-from tests.cli.zot_folders import extension, installed, project
+from tests.cli.zot.zot_folders import extension, installed, project
 from tests.model_server import fails, open_model_server, says
 from tests.preloaded import preloaded
 

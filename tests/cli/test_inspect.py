@@ -26,7 +26,7 @@ from hookgate.control.methods import Method
 from hookgate.protocol.values import Json
 from hookgate.tools.mcp.transport import sdk
 from tests.cli.program import PROMPT, Screen, configured, hook, open_pipes, run
-from tests.cli.zot_folders import extension, installed, project
+from tests.cli.zot.zot_folders import extension, installed, project
 from tests.control.methods import open_control
 from tests.machine import Without, with_and_without
 

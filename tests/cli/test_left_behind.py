@@ -15,7 +15,7 @@ import trio
 
 from tests.cli.program import HOOKGATE, none_left, open_terminal, processes_of
 from tests.cli.rpc_client import Client, Frame, open_rpc, scripted
-from tests.cli.zot_folders import EXTENSION, extension
+from tests.cli.zot.zot_folders import EXTENSION, extension
 from tests.processes import below, gone, running, until
 
 CHILDREN = Path(__file__).parents[1] / "children"

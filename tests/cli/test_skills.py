@@ -19,7 +19,7 @@ from hookgate.rpc.flags import parse_flags
 from hookgate.tools.registry import Registry
 from tests.cli.program import DEADLINE_S, configured, environment, open_pipes, run
 from tests.cli.rpc_client import Client, Frame, one, open_rpc, scripted
-from tests.flow.tooling import open_rig
+from tests.flow.tools.tooling import open_rig
 from tests.loop.recording import FunctionTool
 from tests.model_server import calls, open_model_server, says
 

@@ -1,5 +1,5 @@
 """docs/scaling.md keeps its word: two gateways with its configuration share a database; what costs is counted
-elsewhere (tests/store/test_message_cost.py); what operators see is said by the code."""
+elsewhere (tests/store/postgres/test_message_cost.py); what operators see is said by the code."""
 
 from __future__ import annotations
 

@@ -33,7 +33,7 @@ from hookgate.embedding import (
 from hookgate.embedding.runtime import Busy
 from hookgate.protocol.approval import ApprovalRequest, Decision
 from tests.cli.program import none_left
-from tests.cli.zot_folders import extension
+from tests.cli.zot.zot_folders import extension
 from tests.embedding.conftest import Scripted
 from tests.model_server import open_model_server, says
 

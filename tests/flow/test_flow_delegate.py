@@ -18,11 +18,11 @@ from hookgate.protocol.events.payloads import ApprovalRequested, TurnEnd, TurnSt
 from hookgate.protocol.hook.answers import CONTINUE, Abort, Answer
 from hookgate.protocol.hook.stages import Question, Stage
 from tests.cli.rpc_client import one, open_rpc, scripted
-from tests.cli.test_zot_gateway import open_gateway
+from tests.cli.zot.test_zot_gateway import open_gateway
 from tests.flow.gateway import child
-from tests.flow.test_flow_zot_call_tool import answer as heard_by
-from tests.flow.test_flow_zot_call_tool import caller, wants
-from tests.flow.tooling import Made, open_rig
+from tests.flow.tools.tooling import Made, open_rig
+from tests.flow.zot.test_flow_zot_call_tool import answer as heard_by
+from tests.flow.zot.test_flow_zot_call_tool import caller, wants
 from tests.loop.recording import CHAT, OTHER, hook
 from tests.model_server import SILENT, Received, calls, fails, says
 from tests.model_server import Answer as Said

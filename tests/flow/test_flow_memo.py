@@ -12,7 +12,7 @@ from hookgate.protocol.events.payloads import GateDecision, ToolExecEnd
 from hookgate.protocol.hook.answers import CONTINUE, Answer, Deny, Failed, Modify, Respond
 from hookgate.protocol.hook.stages import Question, Stage
 from hookgate.protocol.values import Finished, Json, ToolCall, ToolResult
-from tests.flow.tooling import RAN, Made, called, endings, open_rig
+from tests.flow.tools.tooling import RAN, Made, called, endings, open_rig
 from tests.loop.recording import OTHER, hook
 from tests.model_server import calls, says
 

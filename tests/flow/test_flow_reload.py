@@ -20,7 +20,7 @@ from hookgate.protocol.chat import Chat, Inbound
 from hookgate.protocol.hook.stages import Stage
 from hookgate.protocol.values import LLMReply, LLMRequest, ProposedCall
 from tests.flow.gateway import child
-from tests.flow.tooling import Made
+from tests.flow.tools.tooling import Made
 from tests.loop.recording import Room
 
 DEADLINE_S = 300.0

@@ -20,7 +20,7 @@ from hookgate.assembly.keeping.seals import Seals
 from hookgate.hooks.children.mounts import ReloadFailed
 from hookgate.hooks.children.supervise import SupervisedHook
 from hookgate.program.endings import ending
-from tests.flow.tooling import Rig, open_rig
+from tests.flow.tools.tooling import Rig, open_rig
 from tests.model_server import Answer, calls, says
 from tests.sandboxes import BWRAP, NO_LANDLOCK
 

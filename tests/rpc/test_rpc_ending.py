@@ -16,7 +16,7 @@ from hookgate import __version__
 from hookgate.rpc.flags import BadFlags, parse_flags
 from tests.cli.program import HOOKGATE, environment, hook, none_left, processes_of, run
 from tests.cli.rpc_client import Frame, one, open_rpc, scripted, types
-from tests.cli.zot_folders import extension
+from tests.cli.zot.zot_folders import extension
 from tests.model_server import open_model_server, says
 from tests.preloaded import preloaded
 from tests.processes import until

@@ -12,7 +12,7 @@ import trio
 
 from tests.cli.program import DEADLINE_S, none_left
 from tests.cli.rpc_client import Client, Frame, one, open_rpc, scripted, types
-from tests.cli.zot_folders import EXTENSION, extension, panel_extension, tool
+from tests.cli.zot.zot_folders import EXTENSION, extension, panel_extension, tool
 
 NOTE = {"type": "notify", "level": "warn", "message": "take care"}
 

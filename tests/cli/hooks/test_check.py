@@ -1,0 +1,365 @@
+"""The conformance run against real hooks: good ones pass, and each defect is named by its own check."""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+import uuid
+from pathlib import Path
+
+import pytest
+import trio
+
+from hookgate.check.golden import NUMBER, ODD_TEXT, changed_numbers, changed_texts, is_mangled, sample
+from hookgate.check.mailbox import ErrorAnswer, Heard, Mailbox, Result
+from hookgate.check.probes import ascii_spelling
+from hookgate.check.report import Finding, Report, failed, ok
+from hookgate.check.run import LIMITS, Limits, check, print_json, print_report
+from hookgate.protocol.values import Json
+from tests.preloaded import preloaded
+from tests.processes import none_left
+
+ROOT = Path(__file__).parents[3]
+CHILDREN = ROOT / "tests/children"
+EXAMPLES = ROOT / "plugins/python"
+DEADLINE_S = 60.0
+HASTY = Limits(hello_s=1.5, call_s=1.5, again_s=0.7, long_s=5.0)
+"""For hooks that never answer something; the rest of what they are asked is answered at once."""
+
+
+def broken(defect: str) -> tuple[str, ...]:
+    return (sys.executable, str(CHILDREN / "check_broken.py"), defect)
+
+
+async def checked(command: tuple[str, ...], limits: Limits = LIMITS, **environment: str) -> Report:
+    base = {name: os.environ[name] for name in ("PATH", "HOME", "TMPDIR") if name in os.environ}
+    with trio.fail_after(DEADLINE_S):
+        return await check(command, {**base, **environment}, str(CHILDREN), limits)
+
+
+def failures(report: Report) -> dict[str, str]:
+    return {finding.check: finding.what for finding in report.findings if finding.verdict == "FAIL"}
+
+
+def finding(report: Report, name: str) -> Finding:
+    return next(finding for finding in report.findings if finding.check == name)
+
+
+# --- good hooks ---------------------------------------------------------------------------------------------
+
+
+async def test_a_hook_that_uses_everything_passes_every_check() -> None:
+    report = await checked((sys.executable, str(CHILDREN / "check_perfect.py")))
+    assert {(f.check, f.verdict, f.what) for f in report.findings if f.verdict != "ok"} == set()
+    assert [f.check for f in report.findings] == [
+        "hello",
+        "on_message",
+        "before_llm",
+        "after_llm",
+        "before_tool",
+        "approve_tool",
+        "after_tool",
+        "before_send",
+        "unknown method",
+        "unknown notification",
+        "unknown members",
+        "many calls",
+        "split lines",
+        "joined lines",
+        "big line",
+        "text",
+        "cancel",
+        "events",
+        "owned tools",
+        "injected tools",
+        "end of input",
+        "plain v1",
+        "stdout",
+    ]
+    assert finding(report, "before_tool").what == "modify arguments, name"
+    assert finding(report, "many calls").what.startswith("50 calls, 16 at once")
+    assert finding(report, "owned tools").what == (
+        'respond: echo; its configuration needs intercept = ["before_tool"]'
+    )
+    assert finding(report, "injected tools").what == "respond: echo_too"
+
+
+@pytest.mark.parametrize(
+    "name", ["guard", "approve", "weather", "weather_owned", "redact", "cache", "audit_log", "profanity"]
+)
+async def test_the_python_examples_pass_without_a_warning(name: str, tmp_path: Path) -> None:
+    log = str(tmp_path / "audit.jsonl")
+    report = await checked((sys.executable, str(EXAMPLES / f"{name}.py")), AUDIT_FILE=log)
+    assert [(f.check, f.what) for f in report.findings if f.verdict in ("FAIL", "warn")] == []
+
+
+async def test_an_example_on_a_foreign_json_rpc_library_passes() -> None:
+    report = await checked((sys.executable, str(EXAMPLES / "jsonrpcserver_hook.py")))
+    assert failures(report) == {}
+
+
+async def test_a_plain_v1_hook_is_told_which_stages_to_leave_out() -> None:
+    report = await checked(broken("knows_before_tool_alone"))
+    assert failures(report) == {}
+    assert finding(report, "after_llm").what.startswith("not offered")
+    assert not {"on_message", "before_send"} & {found.check for found in report.findings}
+    assert finding(report, "before_tool").what == "modify arguments, name"
+
+
+# --- one defect each ----------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("defect", "name", "words"),
+    [
+        ("prints_noise", "stdout", "'ready!'"),
+        ("crashes_at_start", "hello", "it exited with status 1"),
+        ("refuses_hello", "hello", "wrong phase of the moon"),
+        ("crosses_ids", "many calls", "is another call's"),
+        ("dies_on_a_big_line", "big line", "it exited with status 7"),
+        ("answers_notifications", "unknown notification", "nobody asked for"),
+        ("refuses_unknown_members", "unknown members", "error -32602: unknown member"),
+        ("reads_latin_1", "text", "characters are lost"),
+        ("reads_integers_as_doubles", "text", f"an integer came back as {float(NUMBER)!r}"),
+        ("dies_of_cancel", "cancel", "it exited with status 1"),
+        ("does_not_answer_its_tool", "owned tools", "echo is answered with continue"),
+        ("modifies_nothing", "before_llm", "modify without 'request'"),
+        ("approves_with_a_word", "approve_tool", "approved"),
+        ("says_two_things", "approve_tool", "error in its JSON: the member 'approved' stands twice"),
+        ("ignores_the_end_of_input", "end of input", "still runs 2 s after"),
+        ("leaves_a_process", "end of input", "it left running: python"),
+    ],
+)
+async def test_a_defect_fails_its_own_check_alone(defect: str, name: str, words: str) -> None:
+    report = await checked(broken(defect))
+    assert list(failures(report)) == [name]
+    assert words in finding(report, name).what
+    assert finding(report, name).fix
+
+
+SDK = "from hookgate_plugin import Plugin\nplugin = Plugin('first')\n@plugin.before_tool\ndef look(call):\n    "
+
+
+@pytest.mark.parametrize(
+    ("source", "what", "fix", "stderr"),
+    [
+        (f"{SDK}return call.nothing\nplugin.run()\n", "error", "the handler failed", "AttributeError"),
+        (f"{SDK}return None\n", "it exited with status 0", "does it call plugin.run()?", ""),
+        ("def look(:\n", "SyntaxError: ", "does it call plugin.run()?", "SyntaxError"),
+        (
+            "import sys\nsys.exit('TypeError: Unknown file extension \".mts\" for /x.mts')\n",
+            "it exited with status 1",
+            "this node is too old for TypeScript: take 22.18",
+            "",
+        ),
+    ],
+)
+async def test_the_mistakes_of_a_first_hook_are_told_with_what_to_do(
+    tmp_path: Path, source: str, what: str, fix: str, stderr: str
+) -> None:
+    (tmp_path / "first.py").write_text(source)
+    report = await checked((sys.executable, str(tmp_path / "first.py")), PYTHONPATH=str(EXAMPLES))
+    found = next(it for it in report.findings if it.verdict == "FAIL")
+    assert what in found.what
+    assert fix in found.fix
+    assert stderr in "\n".join(found.stderr)
+
+
+async def test_what_hangs_at_its_stage_is_not_said_to_answer_many_calls(tmp_path: Path) -> None:
+    (tmp_path / "first.py").write_text(f"{SDK}import time; time.sleep(60)\nplugin.run()\n")
+    report = await checked((sys.executable, str(tmp_path / "first.py")), HASTY, PYTHONPATH=str(EXAMPLES))
+    assert (finding(report, "before_tool").verdict, finding(report, "many calls").verdict) == ("FAIL", "skip")
+
+
+async def test_a_go_hook_that_is_not_built_is_told_to_be(tmp_path: Path) -> None:
+    (tmp_path / "main.go").write_text("package main\n")
+    report = await checked((str(tmp_path / "guard"),))
+    assert "it is not built yet: go build" in finding(report, "hello").fix
+
+
+async def test_a_reply_to_an_event_fails_wherever_events_are_written() -> None:
+    report = await checked(broken("answers_events"))
+    assert list(failures(report)) == ["joined lines", "events"]
+    assert "nobody asked for" in finding(report, "events").what
+
+
+@pytest.mark.parametrize(
+    ("defect", "names"),
+    [
+        ("is_mute", {"hello"}),
+        ("ignores_unknown_methods", {"unknown method"}),
+        ("reads_chunks_for_lines", {"split lines"}),
+        ("writes_ids_as_text", {"after_llm"}),
+    ],
+)
+async def test_silence_fails_the_check_that_met_it_alone(defect: str, names: set[str]) -> None:
+    report = await checked(broken(defect), HASTY)
+    assert set(failures(report)) == names
+    assert all("no answer within 1.5 s" in what for what in failures(report).values())
+
+
+async def test_a_hook_that_answers_only_its_first_call_fails_where_many_are_made() -> None:
+    report = await checked(broken("answers_the_first_call_only"), Limits(call_s=1.0, again_s=0.4, long_s=1.0))
+    assert {"before_llm", "many calls"} <= set(failures(report))
+    assert failures(report)["many calls"].startswith("1 of 50 calls answered")
+
+
+@pytest.mark.parametrize(
+    ("defect", "name", "words"),
+    [
+        ("answers_unknown_methods", "unknown method", "a result instead of error -32601"),
+        ("exits_with_a_status", "end of input", "it exited with status 3"),
+        ("asks_hookgate_first", "stdout", "host.ask"),
+    ],
+)
+async def test_what_hookgate_can_live_with_is_a_warning(defect: str, name: str, words: str) -> None:
+    report = await checked(broken(defect))
+    assert [(f.check, f.verdict) for f in report.findings if f.verdict in ("FAIL", "warn")] == [(name, "warn")]
+    assert words in finding(report, name).what
+    assert report.passed
+
+
+async def test_a_hook_that_is_slow_at_many_calls_is_warned_rather_than_called_wrong() -> None:
+    report = await checked(broken("is_slow"), Limits(long_s=1.0))
+    many = finding(report, "many calls")
+    assert failures(report) == {}
+    assert (many.verdict, "the rest is slow" in many.what) == ("warn", True)
+
+
+# --- the edges ----------------------------------------------------------------------------------------------
+
+
+async def test_a_command_that_does_not_exist_is_a_clear_line() -> None:
+    report = await checked(("no-such-command-here",))
+    assert list(failures(report)) == ["hello"]
+    assert "cannot start 'no-such-command-here': No such file" in failures(report)["hello"]
+
+
+async def test_a_hook_that_cannot_be_started_again_is_told_what_that_leaves_unchecked(tmp_path: Path) -> None:
+    report = await checked(broken("starts_only_once"), LOCK=str(tmp_path / "lock"))
+    assert [f.check for f in report.findings] == ["hello", "on_message", "before_llm", "hello", "stdout"]
+    again = report.findings[3]
+    assert again.what.startswith("when started again: it exited with status 1; not checked: after_llm, before_tool")
+    assert again.stderr == ("already running",)
+
+
+async def test_a_flood_on_stdout_is_cut_off_and_named() -> None:
+    token = uuid.uuid4().hex
+    report = await checked((*broken("floods_stdout"), token))
+    assert failures(report)["hello"] == "it floods its stdout"
+    assert failures(report)["stdout"].endswith("'y', 'y', 'y'")
+    await none_left(token)
+
+
+async def test_what_a_crashed_hook_wrote_to_stderr_stands_beside_the_failure() -> None:
+    report = await checked(broken("crashes_at_start"))
+    assert finding(report, "hello").stderr == ("no such database: hooks.db",)
+
+
+@pytest.mark.parametrize("defect", ["leaves_a_process", "ignores_the_end_of_input", "is_mute"])
+async def test_nothing_is_left_running(defect: str) -> None:
+    token = uuid.uuid4().hex
+    await checked((*broken(defect), token), HASTY)
+    await none_left(token)
+
+
+async def test_a_run_that_takes_too_long_ends_says_what_is_unchecked_and_leaves_nothing_running() -> None:
+    token = uuid.uuid4().hex
+    report = await checked((*broken("is_slow"), token), Limits(total_s=1.0))
+    assert "not checked:" in failures(report)["time"]
+    assert "plain v1" in failures(report)["time"]
+    await none_left(token)
+
+
+# --- what is printed ----------------------------------------------------------------------------------------
+
+
+def test_a_failure_is_printed_with_its_fix_and_stderr_and_means_status_1() -> None:
+    bad = Finding("many calls", "FAIL", "none came\x1b[2J", "answer them", ("Traceback", "KeyError: 'x'"))
+    lines: list[str] = []
+    status = print_report(Report(("x",), (ok("hello", "fine"), bad), None, 1.25), lines.append)
+    assert status == 1
+    assert "".join(lines) == (
+        "ok    hello       fine\n"
+        "FAIL  many calls  none came\ufffd[2J\n"
+        "      fix: answer them\n"
+        "      stderr: Traceback\n"
+        "      stderr: KeyError: 'x'\n"
+        "1 ok, 1 FAIL in 1.2 s\n"
+    )
+
+
+def test_a_report_without_failures_means_status_0() -> None:
+    assert print_report(Report(("x",), (ok("hello", "fine"),), None, 1.0), lambda _: None) == 0
+
+
+def test_the_json_report_holds_every_check() -> None:
+    written: list[str] = []
+    status = print_json(Report(("x",), (failed("hello", "no", "do"),), None, 1.0), written.append)
+    members = json.loads("".join(written))
+    assert (status, members["passed"], members["counts"]["FAIL"]) == (1, False, 1)
+    assert members["checks"] == [{"check": "hello", "verdict": "FAIL", "what": "no", "fix": "do", "stderr": []}]
+
+
+@pytest.mark.parametrize(("arguments", "status"), [([], 2), (["--", "no-such-command-here"], 1)])
+async def test_the_command_exits_with_the_status_that_it_means(arguments: list[str], status: int) -> None:
+    command = [*preloaded(), "hooks", "check", *arguments]
+    with trio.fail_after(DEADLINE_S):
+        done = await trio.run_process(command, check=False, capture_stdout=True, capture_stderr=True, cwd=ROOT)
+    assert done.returncode == status
+
+
+# --- the pure parts -----------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("schema", "value"),
+    [
+        ({"type": "string"}, "check"),
+        ({"type": "integer", "minimum": 3}, 3),
+        ({"type": ["number", "null"]}, 1),
+        ({"enum": ["b", "a"]}, "b"),
+        ({"type": "string", "default": "x"}, "x"),
+        ({"anyOf": [{"type": "boolean"}, {"type": "null"}]}, False),
+        ({"type": "array", "items": {"type": "null"}, "minItems": 2}, [None, None]),
+        ({"type": "object", "properties": {"a": {"const": 1}, "b": {}}, "required": ["a"]}, {"a": 1}),
+        ({"properties": {"a": {"type": "string"}}, "required": ["a"]}, {"a": "check"}),
+        ({}, "check"),
+    ],
+)
+def test_a_sample_fits_its_schema(schema: Json, value: Json) -> None:
+    assert sample(schema) == value
+
+
+def test_only_whole_echoes_are_judged() -> None:
+    assert changed_texts({"a": [ODD_TEXT, ODD_TEXT[:20]], "b": json.dumps(ODD_TEXT)}) == []
+    latin = ODD_TEXT.encode().decode("latin-1")
+    assert changed_texts({"a": latin}) == [latin]
+    assert is_mangled(latin)
+    assert not is_mangled(ODD_TEXT.upper())
+
+
+def test_a_number_that_is_no_integer_any_more_is_found_wherever_it_stands() -> None:
+    echoed = {"a": {"check_number": NUMBER}, "b": [{"check_number": float(NUMBER)}, {"check_number": str(NUMBER)}]}
+    assert changed_numbers(echoed) == [float(NUMBER), str(NUMBER)]
+
+
+def test_the_escaped_spelling_is_ascii_and_means_the_same() -> None:
+    params = json.dumps({"text": ODD_TEXT}, ensure_ascii=False).encode()
+    spelled = ascii_spelling(params)
+    assert spelled.isascii()
+    assert json.loads(spelled) == json.loads(params)
+
+
+def test_a_mailbox_keeps_answers_strays_and_noise_apart() -> None:
+    heard = Heard()
+    box = Mailbox(heard)
+    for _ in range(2):
+        box.request("hook.x", b"{}")
+    box.receive(b'{"jsonrpc":"2.0","id":2,"error":{"code":-1,"message":"no"}}\n{"id":1,"result"')
+    box.receive(b':true}\n{"id":"1","result":1}\n{"id":1,"result":2}\nhello\n[]\n{"id":9,"method":"m"}\n\n')
+    assert box.answers == {2: ErrorAnswer(-1, "no"), 1: Result(True)}
+    assert box.strays == ['{"id":"1","result":1}', '{"id":1,"result":2}']
+    assert (heard.noise, heard.lines, heard.methods, heard.unversioned) == (2, ["hello", "[]"], {"m"}, 3)
+    assert [json.loads(frame)["error"]["code"] for frame in box.owed] == [-32601]

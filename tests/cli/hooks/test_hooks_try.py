@@ -1,0 +1,226 @@
+"""`hooks try` and `hooks check NAME`: what a configured hook would say, and what the gate would make of it."""
+
+from __future__ import annotations
+
+import json
+import sys
+from pathlib import Path
+from subprocess import CompletedProcess
+
+import pytest
+
+from tests.cli.program import run
+from tests.cli.zot.zot_folders import extension, installed
+
+CHILD = Path(__file__).parents[2] / "children" / "hook.py"
+CONFIG = f"""
+[hooks.processes.child]
+command = ["{sys.executable}", "child.py"]
+dir = "hooks"
+env = {{ LAST_WORDS = "no database" }}
+intercept = ["before_tool", "approve_tool", "after_tool"]
+match = {{ tools = ["bash", "read"], chats = ["!secret"] }}
+may_modify = ["arguments"]
+on_failure = "deny"
+timeout_ms = 400
+"""
+HINTED = """
+import json, sys
+for line in sys.stdin:
+    call = json.loads(line)
+    if call["method"] == "hook.hello":
+        result = {"stages": ["before_llm", "before_tool"]}
+    elif call["method"] == "hook.before_llm":
+        spec = {"type": "function", "function": {"name": "ticket", "parameters": {"type": "object"}}}
+        result = {"action": "modify", "request": {"tools": [*call["params"]["tools"], spec]}}
+    else:
+        result = {"action": "continue"}
+    if "id" in call:
+        print(json.dumps({"id": call["id"], "result": result}), flush=True)
+"""
+
+DENYING = """
+import json, sys
+for line in sys.stdin:
+    call = json.loads(line)
+    denial = {"action": "deny_tool", "reason": json.dumps(call["params"])}
+    result = {} if call["method"] == "hook.hello" else denial
+    print(json.dumps({"id": call["id"], "result": result}), flush=True)
+"""
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    (tmp_path / "hookgate.toml").write_text(CONFIG)
+    (tmp_path / "hooks").mkdir()
+    (tmp_path / "hooks/child.py").write_text(CHILD.read_text())
+    return tmp_path
+
+
+async def tried(folder: Path, *arguments: str) -> CompletedProcess[bytes]:
+    return await run(folder, "hooks", "try", "child", *arguments)
+
+
+def asking(**members: object) -> tuple[str, str]:
+    return "--args", json.dumps(members)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "status", "words"),
+    [
+        ((), 0, 'before_tool bash {"command":"ls"}: allowed\n'),
+        (asking(do="answer", result={"action": "deny_tool", "reason": "no\x1b[2J"}), 1, "denied (deny_tool): no"),
+        (asking(do="echo", command="ls -l"), 0, "allowed"),
+        (
+            asking(do="answer", result={"action": "modify", "call": {"arguments": {"command": "ls -l"}}}),
+            0,
+            '+    "command": "ls -l"',
+        ),
+        (asking(do="answer", result={"action": "respond", "result": {"for_llm": "tea"}}), 0, "answered: tea"),
+        (("--stage", "approve_tool", *asking(do="answer", result={"ask": {"title": "Sure?"}})), 3, "asked: Sure?"),
+        (("--stage", "approve_tool"), 0, 'approve_tool bash {"command":"ls"}: allowed\n'),
+        (("--tool", "write"), 0, "child is not asked: tools = ['bash', 'read'] does not cover 'write'"),
+        (("--chat", "secret"), 0, "child is not asked: chats = "),
+        (("--stage", "on_message"), 0, "child is not asked: on_message is not in its intercept"),
+        # How it dies, and what the gate would make of that.
+        (
+            asking(do="exit", status=7),
+            1,
+            "no usable answer: it exited with status 7\nso its on_failure counts: denied",
+        ),
+        (asking(do="hang"), 1, "no usable answer: no answer within 400 ms\nso its on_failure counts: denied"),
+        (asking(do="answer", result={"action": "allow"}), 1, "no usable answer: action 'allow' is not one of"),
+        (
+            asking(do="answer", result={"action": "modify", "call": {"tool": "read"}}),
+            1,
+            "no usable answer: it may not modify tool",
+        ),
+    ],
+)
+async def test_try_shows_what_the_gate_would_make_of_the_answer(
+    folder: Path, arguments: tuple[str, ...], status: int, words: str
+) -> None:
+    ended = await tried(folder, *arguments)
+    assert words in ended.stdout.decode(), ended
+    assert ended.returncode == status
+    assert b"\x1b" not in ended.stdout
+
+
+async def test_try_shows_a_hook_that_does_not_come_up_as_the_gate_would_find_it(folder: Path) -> None:
+    (folder / "hookgate.toml").write_text(CONFIG.replace('"child.py"]', '"child.py", "exit_at_start"]'))
+    ended = await tried(folder)
+    assert "no usable answer: it exited with status 3" in ended.stdout.decode()
+    assert ended.returncode == 1
+    assert ended.stderr.decode() == "child: no database\n"
+
+
+async def test_try_takes_a_program_and_prints_json(folder: Path) -> None:
+    given = ("--stage", "after_tool", "--text", "tea", "--json", "--", sys.executable, str(CHILD))
+    ended = await run(folder, "hooks", "try", *given)
+    shown = json.loads(ended.stdout)
+    assert (shown["decision"], shown["answer"], ended.returncode) == ("allowed", {"action": "continue"}, 0)
+    assert shown["ms"] > 0
+
+
+async def test_what_stands_behind_the_dashes_goes_to_the_program_and_a_note_says_so(folder: Path) -> None:
+    given = ("--", sys.executable, str(CHILD), "--args", '{"command": "rm -rf /"}')
+    ended = await run(folder, "hooks", "try", *given)
+    assert ended.stderr == b"note: --args stands behind -- and goes to the program\n"
+    asked, took = ended.stdout.decode().splitlines()
+    assert (asked, took.split(",")[0]) == ('before_tool bash {"command":"ls"}: allowed', "hook")
+
+
+async def test_a_bare_program_that_fails_is_not_said_to_be_well(folder: Path) -> None:
+    (folder / "broken.py").write_text("import nothing_of_that_name\n")
+    ended = await run(folder, "hooks", "try", "--", sys.executable, "broken.py")
+    assert 'allowed (continue, the default: a guard wants on_failure = "deny")' in ended.stdout.decode()
+    assert ended.returncode == 2
+
+
+async def test_try_names_the_hooks_that_there_are(folder: Path) -> None:
+    ended = await run(folder, "hooks", "try", "chidl")
+    assert ended.returncode == 2
+    assert "there is no hook 'chidl' (did you mean 'child'?)" in ended.stderr.decode()
+    ended = await tried(folder, "--line", "3")
+    assert (ended.returncode, ended.stderr) == (2, b"hookgate: --line is of a file: say --from FILE\n")
+
+
+async def test_an_event_file_is_asked_again_by_line(folder: Path) -> None:
+    def call(command: str) -> str:
+        params = {"tool": "bash", "arguments": {"command": command}, "channel": "telegram", "future": {"x": 2**70}}
+        payload = {"hook": "child", "stage": "before_tool", "params": params, "answer": {"action": "continue"}}
+        return json.dumps({"kind": "stage_call", "time": "", "meta": {}, "payload": payload})
+
+    (folder / "events.jsonl").write_text("\n".join([call("ls"), '{"kind":"turn_end","payload":{}}', "{", call("w")]))
+    (folder / "hooks/child.py").write_text(DENYING)
+    first = await tried(folder, "--from", "events.jsonl", "--line", "1", "--json")
+    asked = json.loads(json.loads(first.stdout)["answer"]["reason"])
+    assert (asked["arguments"], asked["future"], asked["deadline_ms"]) == ({"command": "ls"}, {"x": 2**70}, 400)
+    last = await tried(folder, "--from", "events.jsonl")
+    assert (last.returncode, b'"command": "w"' in last.stdout) == (1, True)
+    other = await tried(folder, "--from", "events.jsonl", "--line", "2")
+    assert other.stderr.endswith(b"there is no stage call in line 2; there is one in line 1, 4\n")
+    broken = await tried(folder, "--from", "events.jsonl", "--line", "3")
+    assert (broken.returncode, "hookgate: events.jsonl:3: " in broken.stderr.decode()) == (2, True)
+
+
+# --- check by name ------------------------------------------------------------------------------------------
+
+
+async def test_a_configured_hook_is_checked_in_its_folder_with_its_environment_at_its_stages(folder: Path) -> None:
+    ended = await run(folder, "hooks", "check", "child", "--json")
+    report = json.loads(ended.stdout)
+    found = {it["check"]: it for it in report["checks"]}
+    assert "before_llm" not in found, "it is not asked where it does not stand"
+    assert found["approve_tool"]["what"] == "approve"
+    assert report["command"] == [sys.executable, "child.py"]
+
+
+async def test_check_calls_a_tool_that_is_injected_and_shows_what_came_beside_what_was_expected(folder: Path) -> None:
+    (folder / "hooks/child.py").write_text(HINTED)
+    (folder / "hookgate.toml").write_text(
+        CONFIG.replace('"before_tool", "approve_tool", "after_tool"', '"before_llm", "before_tool"')
+    )
+    ended = await run(folder, "hooks", "check", "child")
+    shown = ended.stdout.decode()
+    assert "FAIL  injected tools" in shown
+    assert "a call of ticket is answered with continue" in shown
+    assert '      came:     {"action":"continue"}\n      expected: {"action":"respond",' in shown
+    assert ended.returncode == 1
+
+
+async def test_check_says_of_a_hello_that_leaves_out_what_is_configured_what_a_gateway_would(folder: Path) -> None:
+    (folder / "hooks/child.py").write_text(HINTED.replace('"before_llm", "before_tool"', '"before_tool"'))
+    ended = await run(folder, "hooks", "check", "child")
+    assert "it leaves approve_tool out of its stages, though it is configured to approve" in ended.stdout.decode()
+    assert ended.returncode == 1
+
+
+async def test_an_extension_is_asked_nothing_as_a_hook_and_the_refusal_says_what_checks_it(folder: Path) -> None:
+    ended = await run(folder, "hooks", "try", "zot:guard")
+    assert ended.returncode != 0
+    assert "an extension speaks zot's protocol" in ended.stderr.decode()
+    assert "`hookgate hooks check zot:guard` starts it" in ended.stderr.decode()
+
+
+async def test_check_starts_the_extension_of_that_name_and_no_other(folder: Path) -> None:
+    extension(installed(folder), "good", {"type": "register_command", "name": "good"})
+    extension(installed(folder), "dies", mode="exit_at_start")
+    ended = await run(folder, "hooks", "check", "good")
+    lines = [line.split(maxsplit=2) for line in ended.stdout.decode().splitlines()]
+    assert lines[0] == ["ok", "start", "it said hello"]
+    assert lines[3] == ["ok", "commands", "/Do, /good"]
+    assert (ended.returncode, started(folder, "dies")) == (0, False)
+    ended = await run(folder, "hooks", "check", "zot:dies", "--json")
+    assert (ended.returncode, json.loads(ended.stdout)["checks"][0]["verdict"]) == (1, "FAIL")
+    assert started(folder, "dies")
+    ended = await run(folder, "hooks", "check", "zot:nobody")
+    assert (ended.returncode, "there is no extension 'nobody'" in ended.stderr.decode()) == (2, True)
+    # The name of the folder, say, and not that of the manifest.
+    ended = await run(folder, "hooks", "check", "goood")
+    assert (ended.returncode, "no hook (did you mean 'good'?) (there are: " in ended.stderr.decode()) == (2, True)
+
+
+def started(folder: Path, name: str) -> bool:
+    """Whether it ever was, by its log."""
+    return any(folder.rglob(f"ext-{name}.log"))
