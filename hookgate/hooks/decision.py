@@ -6,7 +6,7 @@ merged deeply.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import fields
 from typing import Any, cast
 
@@ -30,11 +30,9 @@ from hookgate.protocol.hook.answers import (
 )
 from hookgate.protocol.hook.stages import Question, Stage, Subject
 from hookgate.protocol.hook.wire import WIRE_NAMES
+from hookgate.protocol.identity import known_again
 from hookgate.protocol.values import Fault, Finished, LLMRequest, ToolResult, ToolSpec
 
-MAX_KNOWN = 1024
-# With the spec as it was written, so that its identity is not given to another.
-_known: dict[tuple[int, str], tuple[ToolSpec, ToolSpec]] = {}
 _CHANGING = (Continue, Modify, Abort, Failed)
 _FITTING: Mapping[Stage, tuple[type[Answer], ...]] = {
     Stage.ON_MESSAGE: (*_CHANGING, ReplyWith, Drop),
@@ -122,13 +120,15 @@ def modified(subject: Subject, changes: Mapping[str, Any], author: Author) -> tu
     return replace(subject, result=after) if isinstance(subject, Finished) else cast("Subject", after), names
 
 
-def _owned(known: Iterable[ToolSpec], written: Iterable[ToolSpec], hook: str) -> tuple[ToolSpec, ...]:
-    """Specs as a hook wrote them: a known name stays that tool, a new one belongs to the hook."""
+@known_again(most=64)
+def _owned(known: Sequence[ToolSpec], written: Sequence[ToolSpec], hook: str) -> tuple[ToolSpec, ...]:
+    """Specs as a hook wrote them, which most add to each request: a known name stays that tool, a new one belongs to
+    the hook."""
     before, owned = {spec.name: spec for spec in known}, list[ToolSpec]()
     for spec in written:
         own = before.get(spec.name)
         if own is None:
-            owned.append(_own(spec, f"hook:{hook}"))
+            owned.append(_own(spec, hook))
         elif (own.description, own.parameters) == (spec.description, spec.parameters):
             owned.append(own)
         else:
@@ -136,14 +136,10 @@ def _owned(known: Iterable[ToolSpec], written: Iterable[ToolSpec], hook: str) ->
     return tuple(owned)
 
 
-def _own(spec: ToolSpec, provider: str) -> ToolSpec:
+@known_again(most=1024)
+def _own(spec: ToolSpec, hook: str) -> ToolSpec:
     """The same one each time, so that what is known of a tool by its identity is known of the next request's."""
-    known = _known.get((id(spec), provider))
-    if known is None or known[0] is not spec:
-        if len(_known) >= MAX_KNOWN:
-            _known.clear()
-        known = _known[id(spec), provider] = spec, replace(spec, provider=provider)
-    return known[1]
+    return replace(spec, provider=f"hook:{hook}")
 
 
 def qualified(model: str, current: str, providers: frozenset[str]) -> str:

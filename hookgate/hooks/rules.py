@@ -110,7 +110,9 @@ class Mount:
         payload, declared = event.payload, self.hook.declared.events
         if declared is not None and not Observed(declared).covers(payload.kind, payload.runtime):
             return False
-        return self.rules.match.matches(event.step, event.tool)
+        match = self.rules.match
+        # Of each event it would be looked up in its payload.
+        return not match.criteria or match.matches(event.step, event.tool)
 
 
 @lru_cache(maxsize=1024)

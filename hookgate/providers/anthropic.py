@@ -8,6 +8,7 @@ from contextlib import asynccontextmanager
 from hookgate.protocol.codec import decode, encode
 from hookgate.protocol.delta import Delta
 from hookgate.protocol.errors import BadMessage
+from hookgate.protocol.identity import known_again
 from hookgate.protocol.interfaces import Provider
 from hookgate.protocol.values import Json, JsonObject, LLMReply, LLMRequest, Message, ProposedCall, ToolSpec
 from hookgate.providers.blocks import Reading
@@ -75,7 +76,7 @@ def request_members(request: LLMRequest, names: ToolNames, thoughts: Thoughts) -
         "stream": True,
     }
     if request.tools:
-        members["tools"] = [_tool(spec, names) for spec in request.tools]
+        members["tools"] = _tools(request.tools, names)
     if thoughts.missing(request.messages):
         members.pop("thinking", None)
     return {name: value for name, value in members.items() if value is not None}
@@ -149,6 +150,11 @@ def _input(arguments: str) -> JsonObject:
     except BadMessage:
         return {"unreadable": arguments}
     return object_of(value) if isinstance(value, dict) else {"unreadable": arguments}
+
+
+@known_again(most=64)
+def _tools(specs: Sequence[ToolSpec], names: ToolNames) -> list[dict[str, object]]:
+    return [_tool(spec, names) for spec in specs]
 
 
 def _tool(spec: ToolSpec, names: ToolNames) -> dict[str, object]:

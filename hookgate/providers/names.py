@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
+from functools import lru_cache
 from hashlib import sha256
 from itertools import count
 
@@ -34,13 +35,14 @@ class ToolNames:
 
 def tool_names(request: LLMRequest) -> ToolNames:
     """For the tools offered and for those that the transcript remembers."""
-    called = (call.name for message in request.messages for call in message.tool_calls)
-    return map_names([*(spec.name for spec in request.tools), *called])
+    names = dict.fromkeys(spec.name for spec in request.tools)
+    names.update((call.name, None) for message in request.messages for call in message.tool_calls)
+    return map_names(tuple(names))
 
 
-def map_names(names: Iterable[str]) -> ToolNames:
+@lru_cache(maxsize=64)
+def map_names(distinct: tuple[str, ...]) -> ToolNames:
     """A name that is allowed stays; the others do not depend on their order, so that prompts stay cacheable."""
-    distinct = list(dict.fromkeys(names))
     plain = {name: _REFUSED.sub("_", name) for name in distinct}
     taken = Counter(plain.values())
     wire = {name: _wire(name, p, taken[p] == 1) for name, p in plain.items()}

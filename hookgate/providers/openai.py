@@ -10,6 +10,7 @@ from contextlib import asynccontextmanager
 
 from hookgate.protocol.codec import encode
 from hookgate.protocol.delta import Counted, Delta, Thought
+from hookgate.protocol.identity import known_again
 from hookgate.protocol.interfaces import Provider
 from hookgate.protocol.values import JsonObject, LLMReply, LLMRequest, Message, ProposedCall, ToolSpec, Usage
 from hookgate.providers.endpoint import USUAL, Endpoint, open_endpoint
@@ -75,7 +76,7 @@ def request_members(request: LLMRequest, names: ToolNames) -> dict[str, object]:
         "stream": True,
     }
     if request.tools:
-        members["tools"] = [_tool(spec, names) for spec in request.tools]
+        members["tools"] = _tools(request.tools, names)
     return {name: value for name, value in members.items() if value is not None}
 
 
@@ -124,6 +125,11 @@ def _parts(words: str, media: Sequence[str]) -> list[dict[str, object]]:
 def _call(call: ProposedCall, names: ToolNames) -> dict[str, object]:
     function = {"name": names.out(call.name), "arguments": call.arguments or "{}"}
     return {"id": call.id, "type": "function", "function": function}
+
+
+@known_again(most=64)
+def _tools(specs: Sequence[ToolSpec], names: ToolNames) -> list[dict[str, object]]:
+    return [_tool(spec, names) for spec in specs]
 
 
 def _tool(spec: ToolSpec, names: ToolNames) -> dict[str, object]:

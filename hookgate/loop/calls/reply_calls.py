@@ -123,5 +123,5 @@ def with_ids(calls: Iterable[ProposedCall], iteration: int) -> tuple[ProposedCal
     for call in given:
         call_id = next(spare) if call.id in used else call.id
         used.add(call_id)
-        named.append(replace(call, id=call_id))
+        named.append(call if call_id == call.id else replace(call, id=call_id))
     return tuple(named)

@@ -7,7 +7,6 @@ from collections.abc import Iterator
 from hookgate.loop.calls.batch import Batch, Ready, Settled
 from hookgate.loop.sessions.transcript import Transcript
 from hookgate.protocol.chat import Inbound
-from hookgate.protocol.dataclasses import replace
 from hookgate.protocol.journal.replies import open_calls
 from hookgate.protocol.journal.values import CallRecord, CallState, Entry
 from hookgate.protocol.redacting import presentable
@@ -24,8 +23,8 @@ def record(batch: Batch, read: ReadCall) -> CallRecord:
     """A call as it was asked for, and what its tool was then."""
     call, step = read.call, batch.step
     asked = (call, None) if isinstance(call, ToolCall) else (None, call)
-    kept = CallRecord(*asked, step.agent, step.iteration, extension=step.extension)
-    return replace(kept, **_tool(batch.own_spec(read.proposed.name)))
+    tool = _tool(batch.own_spec(read.proposed.name))
+    return CallRecord(*asked, step.agent, step.iteration, **tool, extension=step.extension)
 
 
 def _tool(spec: ToolSpec | None) -> dict[str, str]:

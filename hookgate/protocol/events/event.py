@@ -41,8 +41,8 @@ class Event:
     @cached_property
     def hook_event(self) -> bytes:
         """Params of `hook.event`, without the closing brace, so that `Dropped` can join per hook."""
-        members = {"Kind": self.kind, "Meta": self._meta(), "Payload": self.payload.wire()}
-        return encode(members)[:-1]
+        payload = encode(self.payload.wire())
+        return b'{"Kind":"%b","Meta":%b,"Payload":%b' % (self.kind.encode(), self._meta(), payload)
 
     @cached_property
     def runtime_event(self) -> bytes:
@@ -67,19 +67,19 @@ class Event:
         members = {
             "kind": self.kind,
             "time": self.time,
-            "meta": self._meta(),
+            "meta": Encoded(self._meta()),
             "payload": self.payload.wire(),
         }
         return encode(members) + b"\n"
 
-    def _meta(self) -> Encoded:
+    def _meta(self) -> bytes:
         """All events of a step from the same place have the same."""
         if self.step is None:
-            return Encoded(b"{}")
+            return b"{}"
         known, source = self.step.encoded, self.payload.source
         if source not in known:
             known[source] = encode(meta_members(self.step, source))
-        return Encoded(known[source])
+        return known[source]
 
 
 def _scope(step: Step | None) -> dict[str, object]:

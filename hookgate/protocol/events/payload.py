@@ -38,8 +38,7 @@ class Payload:
 
     def wire(self) -> dict[str, object]:
         """The JSON object; members that are None are left out."""
-        named = ((name, getattr(self, name)) for name in _names(type(self)))
-        return {name: value for name, value in named if value is not None}
+        return {name: value for name in _names(type(self)) if (value := getattr(self, name)) is not None}
 
 
 @cache

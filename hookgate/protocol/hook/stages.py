@@ -5,10 +5,11 @@ The shapes are those of `docs/hook-json-protocol.md`. What a hook may answer is 
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import field
 from enum import StrEnum
 from hashlib import sha256
+from typing import TYPE_CHECKING
 
 from hookgate.protocol.chat import ChatMessage
 from hookgate.protocol.codec import encode
@@ -22,7 +23,11 @@ from hookgate.protocol.hook.wire import (
     result_members,
     tool_members,
 )
-from hookgate.protocol.values import STRICT, Finished, LLMReply, LLMRequest, Step, ToolCall
+from hookgate.protocol.identity import known_again
+from hookgate.protocol.values import STRICT, Finished, LLMReply, LLMRequest, Step, ToolCall, ToolSpec
+
+if TYPE_CHECKING:
+    from hookgate.protocol.hook import shapes
 
 
 class Stage(StrEnum):
@@ -147,6 +152,11 @@ def _call(subject: Subject) -> ToolCall | None:
     return subject.call if isinstance(subject, Finished) else None
 
 
+@known_again(most=64)
+def _tools(specs: Sequence[ToolSpec]) -> list[shapes.Tool]:
+    return [tool_members(spec) for spec in specs]
+
+
 def subject_members(subject: Subject) -> dict[str, object]:
     """What the stage is about, as params have it."""
     match subject:
@@ -156,7 +166,7 @@ def subject_members(subject: Subject) -> dict[str, object]:
             return {
                 "model": subject.model,
                 "messages": [message_members(message) for message in subject.messages],
-                "tools": [tool_members(spec) for spec in subject.tools],
+                "tools": _tools(subject.tools),
                 "options": subject.options,
             }
         case LLMReply():
