@@ -59,6 +59,7 @@ class Waiting:
     def __init__(self, journal: Journal, clock: Callable[[], float], decide: Callable[[str], Deciding]) -> None:
         self._decisions, self._posting, self._cluster = journal.decisions, journal.posting, journal.cluster
         self._cluster.hear(DECIDED, self._heard)
+        self._cluster.follow("requests", self._look)
         self._clock, self._decide = clock, decide
         self._open: dict[str, _Open] = {}
 
@@ -108,6 +109,15 @@ class Waiting:
         """Here or elsewhere."""
         if (waiting := self._open.get(str(note.body["request"]))) is not None:
             waiting.over.set()
+
+    async def _look(self) -> None:
+        """Elsewhere, and nobody has heard of it. Raises StoreFailed."""
+        waiting = dict(self._open)
+        if not waiting:
+            return
+        still = await self._decisions.open_ids()
+        for id_ in waiting.keys() - still:
+            waiting[id_].over.set()
 
     async def until_decided(self, subject: Subject, stored: StoredRequest, where: Collection[Place]) -> Standing:
         """Until it is decided, its time is over, or its rule has changed. Cancelled, it stays open for whoever takes

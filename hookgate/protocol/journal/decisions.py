@@ -114,6 +114,10 @@ class Decisions(Protocol):
         """The open ones, oldest first; of one session or all."""
         ...
 
+    async def open_ids(self) -> frozenset[str]:
+        """Of those that nobody has ended: not decided, void or found to be over by whoever waits."""
+        ...
+
     async def void(self, request: str, why: str, outbox: Sequence[Outbound] = ()) -> None: ...
 
     async def shown(self, request: str, chat: Chat, receipt: str) -> None:

@@ -61,6 +61,10 @@ class Decisions:
         open_ = await self._engine.read(open_requests)
         return tuple(it for it in open_ if session in ("", it.request.conversation.session))
 
+    async def open_ids(self) -> frozenset[str]:
+        sql = "SELECT id FROM requests WHERE state = 'open'"
+        return frozenset(id_ for (id_,) in await self._engine.read(lambda tables: tables.all(sql)))
+
     async def void(self, request: str, why: str, outbox: Sequence[Outbound] = ()) -> None:
         def void(tables: Tables) -> None:
             found = find_request(tables, request, held=True)

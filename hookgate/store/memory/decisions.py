@@ -71,6 +71,9 @@ class Decisions:
         rows = map(self._now, self._tables.requests.values())
         return tuple(it for it in rows if it.state == "open" and session in ("", it.request.conversation.session))
 
+    async def open_ids(self) -> frozenset[str]:
+        return frozenset(id_ for id_, row in self._tables.requests.items() if row.state == "open")
+
     async def void(self, request: str, why: str, outbox: Sequence[Outbound] = ()) -> None:
         row = self._tables.requests.get(request)
         if row is not None and self._now(row).state in ("open", "approved"):
