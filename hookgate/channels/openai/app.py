@@ -128,21 +128,25 @@ class OpenAIApi:
             await self._serving.serve(Client(request, send, form, key), asked, stream=bool(wanted.stream))
 
     async def _response(self, request: Request) -> HttpResponse:
-        """One that was answered before."""
-        named, (chat, exchanges, at) = await self._answered(request)
+        """One that was answered before, or is still worked on, wherever."""
+        named, (chat, exchanges, at) = await self._known(request)
         exchange, said = exchanges[at], Answer()
+        wanted = ResponseRequest(model=agent_of(chat) or DEFAULT_MODEL, input="")
+        form = Response(named, wanted, int(exchange.at), self._settings.show_tools)
+        if exchange.outcome is None:
+            return answer(form.shown("in_progress"))
         await replay(said, exchange, self._parts, whole=True)
         if said.failure:
             raise turn_failed(said.failure)
         calls = tuple(replace(it, id=call_id(chat, it.id)) for it in said.calls)
-        wanted = ResponseRequest(model=agent_of(chat) or DEFAULT_MODEL, input="")
         whole = Whole(tuple(said.parts), said.finish_reason, calls, said.usage)
-        form = Response(named, wanted, int(exchange.at), self._settings.show_tools)
         return answer(form.body(whole))
 
     async def _forget(self, request: Request) -> HttpResponse:
         """One that stands alone: what is left of a conversation would lack it."""
-        named, (chat, exchanges, _at) = await self._answered(request)
+        named, (chat, exchanges, at) = await self._known(request)
+        if exchanges[at].outcome is None:
+            raise bad_request("it is still worked on: it can go once it is answered", "id", "response_in_progress")
         if len(exchanges) > 1 or not Place(chat, "").alone:
             why = (
                 "it is part of a conversation, which would go with it: hookgate sessions forget, or a day, ends that"
@@ -151,12 +155,12 @@ class OpenAIApi:
         await self._parts.journal.books.forget(await self._asking.conversation(chat))
         return answer({"id": named, "object": "response", "deleted": True})
 
-    async def _answered(self, request: Request) -> tuple[str, tuple[Chat, tuple[Exchange, ...], int]]:
+    async def _known(self, request: Request) -> tuple[str, tuple[Chat, tuple[Exchange, ...], int]]:
         """The response that the path names, and where it was said. Raises Refused and ApiError."""
         key, named = self._admit(request), request.path_params["id"]
         found = await self._asking.answered(key.name, named)
-        if found is None or found[1][found[2]].outcome is None:
-            raise ApiError(404, f"there is no response {named!r} here, or not yet", "id", "not_found")
+        if found is None:
+            raise ApiError(404, f"there is no response {named!r} here, or not any more", "id", "not_found")
         return named, found
 
     async def _posted(

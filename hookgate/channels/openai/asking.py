@@ -116,6 +116,8 @@ class Asking:
                 told = f"there is no response {request.previous_response_id!r} here, or not any more"
                 raise bad_request(told, "previous_response_id", "previous_response_not_found")
             chat, exchanges, at = before
+            if (again := _known(exchanges[at + 1 :], Place(chat, where.message), identity)) is not None:
+                return Asked(Place(chat, again.message_id), again, (), True)
             said = replace(said, messages=tuple(map(_as_known, said.messages)))
             if agent_of(chat) == agent and at == len(exchanges) - 1:
                 given = replace(given, identity=replace(identity, keeper="server"))
@@ -132,7 +134,8 @@ class Asking:
         """The chat that a response of this user's was said in, what else was, and its place in that."""
         thread, message = named_response(response)
         chat = Chat(self._channel, user, user, thread=thread)
-        exchanges = tuple(it for it in await self.said(chat) if it.inbound and it.entries) if thread else ()
+        said = await self.said(chat) if thread else ()
+        exchanges = tuple(it for it in said if it.inbound and (it.entries or it.outcome is None))
         at = next((n for n, it in enumerate(exchanges) if it.inbound and it.inbound.message_id == message), None)
         return None if at is None else (chat, exchanges, at)
 

@@ -37,7 +37,7 @@ class Response:
     _own: dict[str, int] = field(default_factory=dict[str, int])
 
     def begin(self) -> bytes:
-        began = {"response": self._shown("in_progress")}
+        began = {"response": self.shown("in_progress")}
         return self._event("response.created", began) + self._event("response.in_progress", began)
 
     def text(self, piece: str) -> bytes:
@@ -70,14 +70,14 @@ class Response:
 
     def failed(self, error: ApiError) -> bytes:
         response = {
-            **self._shown("failed"),
+            **self.shown("failed"),
             "error": {"code": error.code or "server_error", "message": error.message},
         }
         return self._event("response.failed", {"response": response}) + DONE
 
     def body(self, whole: Whole) -> dict[str, object]:
         reason = INCOMPLETE.get(whole.reason)
-        shown = self._shown("completed" if reason is None else "incomplete")
+        shown = self.shown("completed" if reason is None else "incomplete")
         details = None if reason is None else {"reason": reason}
         parts = [it for it in whole.parts if self.tools or isinstance(it, str)]
         output = self._made.output(parts, whole.calls)
@@ -148,7 +148,8 @@ class Response:
         self._items += 1
         return self._event("response.output_item.added", {"output_index": self._items - 1, "item": item})
 
-    def _shown(self, status: str) -> dict[str, object]:
+    def shown(self, status: str) -> dict[str, object]:
+        """Without what it says."""
         its = self.request
         return {
             "id": self.id,
