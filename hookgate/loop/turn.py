@@ -38,7 +38,10 @@ async def run_turn(turn: Turn) -> None:
     Raises SessionAborted, Fenced and Cancelled: whoever called ends the claim then, and has the chat told.
     """
     began, progress = perf_counter_ns(), turn.progress
-    turn.emit(TurnStart(turn.inbound.text, len(turn.inbound.media)), turn.step(0))
+    step = turn.step(0)
+    if turn.transcript.turn and replies(turn.transcript, turn.inbound):
+        step = replace(step, resumed=True)
+    turn.emit(TurnStart(turn.inbound.text, len(turn.inbound.media)), step)
     try:
         try:
             progress.answer = await _converse(turn)

@@ -7,7 +7,7 @@ import json
 from collections import Counter
 from collections.abc import Mapping
 from contextlib import AsyncExitStack, suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -16,7 +16,7 @@ import trio
 
 from tests.cli.program import run
 from tests.crash.killing import kill
-from tests.model_server import Answer, Received, calls, hang, open_model_server, says
+from tests.model_server import Answer, Received, calls, chunk, event, hang, open_model_server, says
 from tests.postgres import Server
 from tests.serve.started import serving
 
@@ -44,7 +44,7 @@ sandbox = "off"
 {store}
 """
 WORDS = "It ", "is ", "done."
-ANSWER = "".join(WORDS)
+FIRST, ANSWER = "Wait.", "".join(WORDS)
 COMPLETION, RESPONSE, STREAMED, RETRIED, UNKEYED = "completion", "response", "streamed", "retried", "unkeyed"
 ALL = COMPLETION, RESPONSE, STREAMED, RETRIED, UNKEYED
 
@@ -66,7 +66,8 @@ class Model:
         if text not in ALL:
             return says(f"On {text}.")
         if role == "user":
-            return calls(("m1", "bash", json.dumps({"command": f"echo {text} >> ran"})))
+            run = calls(("m1", "bash", json.dumps({"command": f"echo {text} >> ran"})))
+            return replace(run, pieces=(event(chunk({"role": "assistant", "content": FIRST})), *run.pieces))
         return hang(says(*WORDS), 3) if self.asked[text, role] == 1 else says(*WORDS)
 
     async def cut_off(self) -> None:
@@ -100,15 +101,15 @@ class Asking:
             answered = await client.post("/responses", json=said, headers=headers)
             assert answered.status_code == 200, answered.text
             return answered.json()
-        event = {}
+        told = dict[str, Any]()
         async with client.stream("POST", "/responses", json={**said, "stream": True}, headers=headers) as streamed:
             assert streamed.status_code == 200, await streamed.aread()
             async for line in streamed.aiter_lines():
                 if line.startswith("data: {"):
-                    event = json.loads(line[6:])
-                    self.begun = event.get("response", {}).get("id", self.begun)
-        assert event["type"] == "response.completed", event
-        return event["response"]
+                    told = json.loads(line[6:])
+                    self.begun = told.get("response", {}).get("id", self.begun)
+        assert told["type"] == "response.completed", told
+        return told["response"]
 
     async def in_vain(self, client: httpx.AsyncClient, name: str) -> None:
         with suppress(httpx.TransportError):
@@ -186,16 +187,21 @@ async def asked_again(asking: Asking, client: httpx.AsyncClient, model: Model, r
     async with trio.open_nursery() as nursery:
         for name in ALL:
             nursery.start_soon(ask, name)
-    assert {name: said(it) for name, it in got.items()} == dict.fromkeys(ALL, ANSWER)
+    assert {name: said(it) for name, it in got.items()} == dict.fromkeys(ALL, f"{FIRST}\n\n{ANSWER}")
     # One turn, one run of its tool, and of the model only what was cut off; without a key it is another turn.
     once = {name: 2 if name == UNKEYED else 1 for name in ALL}
-    assert Counter(ran.read_text().split()) == once
+    assert runs(ran) == once
     assert {name: model.asked[name, "user"] for name in ALL} == once
     assert {name: model.asked[name, "tool"] for name in ALL} == {name: it + 1 for name, it in once.items()}
     # Of both model calls that gave an answer, the one before the kill too.
     assert {name: it["usage"]["total_tokens"] for name, it in got.items()} == dict.fromkeys(ALL, 20)
     assert got[STREAMED]["id"] == begun
     return got
+
+
+def runs(log: Path) -> Counter[str]:
+    """Of the tool, by the request."""
+    return Counter(log.read_text().split())
 
 
 async def goes_on(asking: Asking, client: httpx.AsyncClient, model: Model, got: Mapping[str, Any]) -> None:
@@ -209,7 +215,7 @@ async def goes_on(asking: Asking, client: httpx.AsyncClient, model: Model, got: 
             it: got[name][it] for it in ("id", "status", "output", "usage")
         }
     await respond(client, "later", previous_response_id=got[RESPONSE]["id"])
-    assert model.read["later"] == ["before", "On before.", RESPONSE, ANSWER, "later"]
+    assert model.read["later"] == ["before", "On before.", RESPONSE, FIRST, ANSWER, "later"]
     await respond(client, "instead", previous_response_id=asking.before)
     assert model.read["instead"] == ["before", "On before.", "instead"]
     assert model.asked[RESPONSE, "user"] == model.asked[STREAMED, "user"] == 1

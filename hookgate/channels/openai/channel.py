@@ -77,7 +77,7 @@ class OpenAIChannel:
         self._at_work(chat, Answer.restart)
 
     def _at_work(self, chat: Chat, do: Callable[[Answer], None]) -> None:
-        if (answer := self._running.get(chat.session_key)) is not None:
+        if (answer := self._running.get(chat.session_key)) is not None and not answer.missed:
             do(answer)
 
     # --- what happens ---
@@ -93,15 +93,12 @@ class OpenAIChannel:
         # Of what another agent does for the turn it counts what it costs, and who has to be asked.
         of_task = bool(step.parent_turn_id)
         if isinstance(payload, TurnStart) and not of_task:
-            answer = self._answers.setdefault(key, Answer())
-            if not answer.missed:
-                self._running[session] = answer
-                answer.begin()
+            self._begin(session, self._answers.setdefault(key, Answer()), goes_on=step.resumed)
         answer = self._running.get(session)
         match payload:
-            case ReplyEnded() if answer is not None:
+            case ReplyEnded() if answer is not None and not answer.missed:
                 _end_reply(answer, payload, step)
-            case CallEnded() if answer is not None and not (of_task or step.extension):
+            case CallEnded() if answer is not None and not (answer.missed or of_task or step.extension):
                 if payload.call.name not in theirs(step.inbound):
                     answer.show(own_call_ended(step.iteration, payload))
             case ApprovalRequested() if answer is not None:
@@ -114,6 +111,17 @@ class OpenAIChannel:
                 self._let_go(key)
             case _:
                 pass
+
+    def _begin(self, session: str, answer: Answer, *, goes_on: bool) -> None:
+        if goes_on:
+            # Of what was said and done before a crash nothing is told: all of it is read once it is whole.
+            answer.miss()
+            answer.running = True
+        elif answer.missed:
+            return
+        else:
+            answer.begin()
+        self._running[session] = answer
 
     def missed(self, session: str) -> None:
         """Whoever reads along is told the rest from the journal."""

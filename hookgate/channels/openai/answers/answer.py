@@ -184,7 +184,9 @@ class Answer:
     def end_turn(self, *, completed: bool) -> None:
         """One that was stopped has its last line still to come."""
         self.running = False
-        if completed or self.failure:
+        if self.missed:
+            self.stir()
+        elif completed or self.failure:
             self.end()
 
     def end(self) -> None:
