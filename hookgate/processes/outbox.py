@@ -21,7 +21,7 @@ from hookgate.protocol.hook.peer import notification_frame
 
 MAX_WAITING_BYTES = 64 * 1024 * 1024
 MAX_WAITING_EVENTS = 256
-EVENT_PAUSE_S = 0.005
+EVENT_PAUSE_S = 0.02
 """Events come in swarms; so long the first waits for the others, unless a call goes the same way."""
 BATCH_BYTES = 64 * 1024
 BATCH_PARTS = 512
