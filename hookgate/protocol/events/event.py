@@ -8,7 +8,7 @@ from functools import cached_property
 from hookgate.protocol.codec import Encoded, encode
 from hookgate.protocol.dataclasses import dataclass
 from hookgate.protocol.events.payloads import Payload
-from hookgate.protocol.hook.wire import inbound_members, meta_members
+from hookgate.protocol.hook.wire import encoded_meta, inbound_members
 from hookgate.protocol.values import Step
 
 
@@ -73,13 +73,7 @@ class Event:
         return encode(members) + b"\n"
 
     def _meta(self) -> bytes:
-        """All events of a step from the same place have the same."""
-        if self.step is None:
-            return b"{}"
-        known, source = self.step.encoded, self.payload.source
-        if source not in known:
-            known[source] = encode(meta_members(self.step, source))
-        return known[source]
+        return b"{}" if self.step is None else encoded_meta(self.step, self.payload.source)
 
 
 def _scope(step: Step | None) -> dict[str, object]:

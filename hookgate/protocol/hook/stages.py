@@ -17,8 +17,8 @@ from hookgate.protocol.dataclasses import dataclass, replace
 from hookgate.protocol.hook.wire import (
     chat_message_members,
     context_members,
+    encoded_meta,
     message_members,
-    meta_members,
     reply_members,
     result_members,
     tool_members,
@@ -111,14 +111,9 @@ class Question:
         """The params object without its end: its own members between those that the step has anyway."""
         if not self.encoded:
             own = memoryview(encode(self._members()))[1:-1]
-            self.encoded.append((self._head(), own, self._context()))
+            head = b'{"meta":%b,' % encoded_meta(self.step, SOURCES[self.stage])
+            self.encoded.append((head, own, self._context()))
         return self.encoded[0]
-
-    def _head(self) -> bytes:
-        known, stage = self.step.encoded, self.stage
-        if stage not in known:
-            known[stage] = b'{"meta":%b,' % encode(meta_members(self.step, SOURCES[stage]))
-        return known[stage]
 
     def _members(self) -> dict[str, object]:
         subject, chat = self.subject, self.step.inbound.chat
