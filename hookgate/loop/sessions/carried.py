@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import deque
 from dataclasses import field
 
 from hookgate.protocol.dataclasses import dataclass
@@ -18,12 +17,13 @@ class Carried:
 
     used: set[str] = field(default_factory=set[str])
     native: set[str] = field(default_factory=set[str])
-    news: deque[str] = field(default_factory=lambda: deque[str](maxlen=MAX_NEWS))
+    news: list[str] = field(default_factory=list[str])
 
     def tell(self, provider: str, text: str) -> None:
         """What it reports, where its tools are used."""
         if provider in self.used:
             self.news.append(text)
+            del self.news[:-MAX_NEWS]
 
     def clear(self) -> None:
         for it in (self.used, self.native, self.news):

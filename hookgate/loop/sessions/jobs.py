@@ -5,7 +5,6 @@ Whoever gives a job may wait for its end, cancel it, and hear when it begins.
 
 from __future__ import annotations
 
-from collections import deque
 from collections.abc import Callable
 from math import inf
 from time import time
@@ -126,7 +125,8 @@ class Jobs:
         self.current: Job | None = None
         self.wake: Callable[[], None] = lambda: None
         self._limit = limit
-        self._queue: deque[Job] = deque()
+        # Short; a deque of nothing takes ten times as much, in each conversation that rests.
+        self._queue = list[Job]()
         self._idle = trio.Event()
         self._idle.set()
 
@@ -172,7 +172,7 @@ class Jobs:
 
     def take(self) -> Job | None:
         """The next one to run, which is `current` until it is `done`; None when nothing is left."""
-        self.current = self._queue.popleft() if self._queue else None
+        self.current = self._queue.pop(0) if self._queue else None
         if self.current is None:
             self._idle.set()
         return self.current

@@ -193,6 +193,7 @@ class Session:
             with trio.move_on_after(LEASE_S, shield=True):
                 await (self._held if transcript is None else transcript).release()
             raise
+        self._turn = None
         if isinstance(job.work, Prompt) and (self._outlet.policy.busy == "steer" or job.work.inbound.album):
             await self._queue_again()
         return end
