@@ -29,6 +29,13 @@ AT_WORK = """
 BEFORE = f"SELECT 1 FROM messages WHERE conversation = ? AND number < ? AND {UNANSWERED} LIMIT 1"  # noqa: S608 - constants
 ACCEPT = "SELECT * FROM accept_together(%b, %b, %b, %b, %b, %b, ?, ?)"
 """Lists as bytes: as text each body is written in hexadecimal, escaped and read again."""
+# The gateway may have gone by now, or go at this moment: then nothing changes.
+PLACED = """
+    INSERT INTO owners (session, gateway) SELECT ?, id FROM gateways WHERE id = ? FOR KEY SHARE ON CONFLICT DO NOTHING
+"""
+MOVED = """
+    UPDATE owners SET gateway = its.id FROM (SELECT id FROM gateways WHERE id = ? FOR KEY SHARE) its WHERE session = ?
+"""
 
 
 class SharedTables(Tables):
@@ -155,13 +162,19 @@ class SharedTables(Tables):
         where it is."""
         self.hold(session, alone=True)
         if not self.one(AT_WORK, session, session):
-            self.run("UPDATE owners SET gateway = ? WHERE session = ?", wanted, session)
+            self.run(MOVED, wanted, session)
         return self._owner(session, wanted)
 
     def _owner(self, session: str, wanted: str) -> str:
-        """`wanted`, where no gateway has it. Whoever has it may go between any two statements."""
+        """`wanted`, where no gateway has it, or this one, where that is gone too. Whoever has it may go between any
+        two statements."""
         while (row := self.one("SELECT gateway FROM owners WHERE session = ?", session)) is None:
-            self.run("INSERT INTO owners (session, gateway) VALUES (?, ?) ON CONFLICT DO NOTHING", session, wanted)
+            if wanted == self.me:
+                self.run(
+                    "INSERT INTO owners (session, gateway) VALUES (?, ?) ON CONFLICT DO NOTHING", session, wanted
+                )
+            elif not self.run(PLACED, session, wanted):
+                wanted = self.me
         return row[0]
 
     def close(self) -> None:

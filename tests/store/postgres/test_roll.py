@@ -47,7 +47,7 @@ class Interleaved:
         self.before, self.behind = "", ""
 
     def execute(self, sql: bytes, values: Any) -> psycopg.Cursor[Any]:
-        met = sql.decode().startswith(self._begins)
+        met = sql.decode().lstrip().startswith(self._begins)
         if met:
             self._beside(self.before)
         cursor = self._connection.execute(sql, values)
@@ -80,3 +80,18 @@ async def test_a_conversation_is_somewhere_when_who_had_it_goes_between_two_stat
                 interleaved.before, interleaved.behind = TAKES, GOES
             tables = SharedTables(interleaved, 0.0, "here", its)  # type: ignore[arg-type]
             assert tables.own("test:1") == its.me
+
+
+async def test_a_conversation_is_not_given_to_a_gateway_that_has_gone(server: Server, tmp_path: Path) -> None:
+    """Who knows of it still thinks that it belongs there."""
+    address = server.database()
+    async with open_postgres_journal(Database(address, tmp_path / "journal"), shared=True) as journal:
+        its = Roll(journal.cluster.me)
+        its.meet((*journal.cluster.members, Member("gone", "there:1", "0", 0.0)))
+        free, taken, *_ = [f"test:{number}" for number in range(100) if its.place_of(f"test:{number}") == "gone"]
+        with psycopg.connect(address) as connection:
+            connection.execute("SET search_path = hookgate")
+            connection.execute("INSERT INTO gateways (id, name, version, since) VALUES ('lives', 'far', '0', 0)")
+            connection.execute("INSERT INTO owners VALUES (%s, 'lives')", [taken])
+            tables = SharedTables(connection, 0.0, "here", its)
+            assert (tables.own(free, here=False), tables.own(taken, here=False)) == (its.me, "lives")
