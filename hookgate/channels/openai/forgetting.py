@@ -3,7 +3,8 @@ What hooks and people decided stays in the audit."""
 
 from __future__ import annotations
 
-from collections import deque
+from heapq import heappop, heappush
+from itertools import count
 from time import time
 
 import structlog
@@ -13,7 +14,8 @@ from hookgate.channels.openai.asking import REPEATED_S
 from hookgate.channels.openai.identity import ALONE
 from hookgate.channels.openai.settings import OpenAIParts
 from hookgate.protocol.catalog import StoreFailed
-from hookgate.protocol.journal.values import Conversation
+from hookgate.protocol.dataclasses import dataclass
+from hookgate.protocol.journal.values import Accepted, Conversation
 
 log = structlog.get_logger("hookgate.openai")
 
@@ -23,43 +25,72 @@ LOOK_S = 60.0
 MOST = 100_000
 
 
+@dataclass(frozen=True, slots=True)
+class _Used:
+    """`until`: it is kept; `message`: the last one there as far as this gateway knows; empty: it does not."""
+
+    until: float
+    message: str
+
+
 class Forgetting:
     def __init__(self, channel: str, parts: OpenAIParts) -> None:
         self._channel, self._parts = channel, parts
-        # When each may go, by what was said of it last; and when to look at which, the first to go first.
-        self._until: dict[Conversation, float] = {}
-        self._soon, self._later = deque[tuple[float, Conversation]](), deque[tuple[float, Conversation]]()
+        self._used: dict[Conversation, _Used] = {}
+        # When to look at which, the first to go first.
+        self._due: list[tuple[float, int, Conversation]] = []
+        self._numbers = count()
 
-    def forget(self, conversation: Conversation, *, long: bool) -> None:
+    def forget(self, accepted: Accepted, *, long: bool) -> None:
         """Once nobody can ask for it again, or go on with it."""
-        until = time() + (KEPT_S if long else REPEATED_S)
-        self._put(conversation, max(until, self._until.get(conversation, until)), self._later if long else self._soon)
+        self._put(accepted.conversation, _Used(time() + (KEPT_S if long else REPEATED_S), accepted.id))
 
-    def _put(self, conversation: Conversation, until: float, queue: deque[tuple[float, Conversation]]) -> None:
-        self._until[conversation] = until
-        queue.append((until, conversation))
+    def _put(self, conversation: Conversation, used: _Used) -> None:
+        before = self._used.get(conversation, used)
+        self._used[conversation] = _Used(max(used.until, before.until), used.message)
+        heappush(self._due, (self._used[conversation].until, next(self._numbers), conversation))
 
     async def run(self) -> None:
-        """Until cancelled. What earlier runs have left is counted from when it was used last."""
-        try:
-            for row in reversed(await self._parts.journal.chats.listed(f"{self._channel}:", most=MOST)):
-                if f"/{ALONE}" in row.conversation.session:
-                    self._put(row.conversation, row.last_at + KEPT_S, self._later)
-        except StoreFailed as error:
-            log.warning("requests_not_listed", reason=str(error))
+        """Until cancelled. What earlier runs have left, and gateways that are gone, is counted from when it was used
+        last."""
+        before: frozenset[str] | None = None
         while True:
+            members = frozenset(it.id for it in self._parts.journal.cluster.members)
+            if (before is not None and before <= members) or await self._list():
+                before = members
             await self._look()
             await trio.sleep(LOOK_S)
 
+    async def _list(self) -> bool:
+        try:
+            rows = await self._parts.journal.chats.listed(f"{self._channel}:", most=MOST)
+        except StoreFailed as error:
+            log.warning("requests_not_listed", reason=str(error))
+            return False
+        for row in rows:
+            if f"/{ALONE}" in row.conversation.session and row.conversation not in self._used:
+                self._put(row.conversation, _Used(row.last_at + KEPT_S, ""))
+        return True
+
     async def _look(self) -> None:
-        for queue in (self._soon, self._later):
-            while queue and queue[0][0] <= time():
-                conversation = queue[0][1]
-                try:
-                    if self._until.get(conversation, 0.0) <= time():
-                        await self._parts.journal.books.forget(conversation)
-                        self._until.pop(conversation, None)
-                except StoreFailed as error:
-                    log.warning("request_not_forgotten", reason=str(error))
-                    return
-                queue.popleft()
+        while self._due and self._due[0][0] <= time():
+            due = heappop(self._due)
+            conversation = due[2]
+            used = self._used.get(conversation)
+            try:
+                if used is not None and used.until <= time():
+                    await self._end(conversation, used)
+            except StoreFailed as error:
+                log.warning("request_not_forgotten", reason=str(error))
+                heappush(self._due, due)
+                return
+
+    async def _end(self, conversation: Conversation, used: _Used) -> None:
+        """Unless somebody has gone on with it at another gateway."""
+        said = [it for it in await self._parts.journal.chats.said(conversation, 1) if it.message]
+        if said and said[-1].message != used.message and (until := said[-1].at + KEPT_S) > time():
+            self._used[conversation] = _Used(until, said[-1].message)
+            heappush(self._due, (until, next(self._numbers), conversation))
+            return
+        await self._parts.journal.books.forget(conversation)
+        del self._used[conversation]

@@ -112,7 +112,7 @@ class Serving:
                 await client.begin(headers)
             ended = await self._until_answered(client, asked, accepted)
         if asked.place.alone and not accepted.known:
-            self._ends.forgetting.forget(accepted.conversation, long=asked.kept)
+            self._ends.forgetting.forget(accepted, long=asked.kept)
             self._parts.rest(asked.place.chat)
         if client.left and self._settings.on_disconnect == "cancel":
             self._ends.leaving.leave(Left(asked.place, accepted, asked.repeats and not client.begun))

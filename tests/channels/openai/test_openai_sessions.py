@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from types import SimpleNamespace
+from typing import Any, cast
 
 import pytest
 import trio
 
 from hookgate.channels.openai import forgetting
+from hookgate.channels.openai.settings import OpenAIParts
+from hookgate.protocol.journal.values import Accepted
 from tests.channels.openai.serving_api import Api, asking, open_api
 from tests.model_server import says
 
@@ -139,3 +143,51 @@ async def test_requests_of_their_own_do_not_pile_up(tmp_path: Path, monkeypatch:
             await trio.sleep(0.02)
         assert {it.title for it in await chats.listed("api:")} == {"Stays.", "Stays too."}
         assert [key for key in api.served.runtime.gateway.sessions if "~" in key] == []
+
+
+@dataclass
+class Cluster:
+    members: list[SimpleNamespace] = field(
+        default_factory=lambda: [SimpleNamespace(id="here"), SimpleNamespace(id="there")]
+    )
+
+
+async def test_what_others_go_on_with_is_kept_and_what_the_dead_leave_is_not(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Another gateway of the same journal: what is asked here is asked elsewhere for it."""
+    async with open_api(tmp_path) as api, trio.open_nursery() as nursery:
+        journal, cluster = api.served.runtime.journal, Cluster()
+
+        async def respond(text: str, **more: str) -> tuple[str, Accepted]:
+            answered = await api.ann.post("/responses", json={"model": "hookgate", "input": text, **more})
+            row = (await journal.chats.listed("api:"))[0]
+            said = await journal.chats.said(row.conversation)
+            return answered.json()["id"], Accepted(said[-1].message, row.conversation)
+
+        async def until_gone(response: str) -> None:
+            while (await api.ann.get(f"/responses/{response}")).status_code == 200:
+                await trio.sleep(0.02)
+
+        parts = SimpleNamespace(journal=SimpleNamespace(chats=journal.chats, books=journal.books, cluster=cluster))
+        other = forgetting.Forgetting("api", cast("OpenAIParts", parts))
+        old, _ = await respond("old")
+        # The gateway itself looks again in a minute only.
+        for name, value in (("LOOK_S", 0.02), ("KEPT_S", 0.0), ("REPEATED_S", 0.0)):
+            monkeypatch.setattr(forgetting, name, value)
+        nursery.start_soon(other.run)
+        await until_gone(old)
+        monkeypatch.setattr(forgetting, "KEPT_S", 3600.0)
+        first, known = await respond("first")
+        second, _ = await respond("second", previous_response_id=first)
+        alone, alone_known = await respond("alone")
+        for it in (known, alone_known):
+            other.forget(it, long=False)
+        await until_gone(alone)
+        assert (await api.ann.get(f"/responses/{second}")).status_code == 200
+        left, _ = await respond("left")
+        monkeypatch.setattr(forgetting, "KEPT_S", 0.0)
+        cluster.members.pop()
+        await until_gone(left)
+        assert (await api.ann.get(f"/responses/{first}")).status_code == 200
+        nursery.cancel_scope.cancel()
