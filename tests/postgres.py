@@ -1,5 +1,5 @@
 """A PostgreSQL of the tests' own: started as an ordinary user in a folder of its own, on a loopback port, and stopped
-with them."""
+with them, however they end: a keeper waits for that."""
 
 from __future__ import annotations
 
@@ -7,10 +7,11 @@ import os
 import shutil
 import socket
 import subprocess
+import sys
 import tempfile
 from collections.abc import Generator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from glob import glob
 from pathlib import Path
 from time import monotonic, sleep
@@ -25,6 +26,16 @@ unix_socket_directories = ''
 max_connections = 100
 fsync = off
 """
+KEEPER = """
+import os, signal, sys
+sys.stdin.read()
+try:
+    os.kill(int(sys.argv[1]), signal.SIGQUIT)
+except ProcessLookupError:
+    pass
+"""
+ANSWERS = ("ready", "standby")
+"""What the eighth line of its file says of a server that takes connections."""
 
 
 def programs() -> Path | None:
@@ -40,6 +51,8 @@ class Server:
     folder: Path
     port: int
     programs: Path
+    _processes: list[subprocess.Popen[bytes]] = field(default_factory=list[subprocess.Popen[bytes]], compare=False)
+    """While it runs: its keeper, and the server."""
 
     def address(self, database: str = "postgres") -> str:
         return f"postgresql://tests@127.0.0.1:{self.port}/{database}"
@@ -67,7 +80,20 @@ class Server:
 
     def start(self) -> None:
         """Until it answers."""
-        self._control("start", "-l", str(self.folder / "log"), "-o", f"-p {self.port}")
+        self._gone()
+        command = [str(self.programs / "postgres"), "-D", str(self.folder / "data"), "-p", str(self.port)]
+        own = {"stdin": subprocess.DEVNULL, "stderr": subprocess.STDOUT, "start_new_session": True, **_user()}
+        with (self.folder / "log").open("ab") as log:
+            server = subprocess.Popen(command, stdout=log, **own)
+        keeper = [sys.executable, "-S", "-E", "-c", KEEPER, str(server.pid)]
+        # What is typed at a terminal is not for it.
+        self._processes.extend([subprocess.Popen(keeper, stdin=subprocess.PIPE, start_new_session=True), server])
+        patience = monotonic() + DEADLINE_S
+        while not self._answers(server.pid):
+            if server.poll() is not None or monotonic() > patience:
+                self.stop("immediate")
+                raise AssertionError((self.folder / "log").read_text())
+            sleep(0.02)
 
     def promote(self) -> None:
         """A standby takes over; until it writes."""
@@ -75,9 +101,24 @@ class Server:
 
     def stop(self, how: str = "fast") -> None:
         """Until it is gone, if it was there; `immediate` is as good as a crash."""
-        if not (self.folder / "data" / "postmaster.pid").exists():
-            return
-        self._control("stop", "-m", how)
+        if (self.folder / "data" / "postmaster.pid").exists():
+            self._control("stop", "-m", how)
+        self._gone()
+
+    def _answers(self, pid: int) -> bool:
+        """Whether this process does, and not one whose file was left."""
+        said = self.folder / "data" / "postmaster.pid"
+        lines = said.read_text().splitlines() if said.exists() else []
+        return lines[:1] == [str(pid)] and "".join(lines[7:8]).strip() in ANSWERS
+
+    def _gone(self) -> None:
+        """The keeper first: it must not end whoever gets the server's number next."""
+        while self._processes:
+            process = self._processes.pop(0)
+            if process.stdin is not None:
+                process.kill()
+                process.stdin.close()
+            process.wait(DEADLINE_S)
 
     def _control(self, *words: str) -> None:
         data, wait = str(self.folder / "data"), str(int(DEADLINE_S))
