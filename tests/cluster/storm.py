@@ -71,6 +71,7 @@ class Storm:
                 await self._open(stack)
                 async with trio.open_nursery() as talking:
                     talking.start_soon(self.people.talk)
+                    await self._begun()
                     async for names in rounds:
                         await self._together(names)
                     talking.cancel_scope.cancel()
@@ -128,6 +129,12 @@ class Storm:
         with trio.CancelScope(shield=True):
             for it in self.gateways:
                 await it.end()
+
+    async def _begun(self) -> None:
+        """Until a message is stored: before that Slack has no place from which what was missed is asked for."""
+        with trio.fail_after(PATIENCE_S):
+            while not int(await trio.to_thread.run_sync(self._ask, "SELECT count(*) FROM hookgate.messages")):
+                await trio.sleep(LOOK_S)
 
     async def _come_to_rest(self) -> None:
         with trio.move_on_after(PATIENCE_S):
