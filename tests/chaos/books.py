@@ -56,17 +56,19 @@ class Said:
 
 @dataclass
 class Books:
-    """`deaths`: when a gateway was killed, or was thought dead, each from when to when. `stood`: when each message
-    was first seen in its chat."""
+    """`deaths`: when a gateway was killed, or was thought dead, each from when to when. `stood`: by the id of
+    each message when its chat was last seen without it, and first with it."""
 
     platform: Chats
     said: dict[str, Said] = field(default_factory=dict[str, Said])
     deaths: list[tuple[float, float]] = field(default_factory=list[tuple[float, float]])
-    stood: dict[str, float] = field(default_factory=dict[str, float])
+    stood: dict[str, tuple[float, float]] = field(default_factory=dict[str, tuple[float, float]])
+    _looked: float = field(default_factory=monotonic)
 
     def look(self) -> None:
+        before, self._looked = self._looked, monotonic()
         for id_ in self.platform.standing():
-            self.stood.setdefault(id_, monotonic())
+            self.stood.setdefault(id_, (before, self._looked))
 
     def settled(self, journal: JournalPlace) -> bool:
         """Whether everything that was said has come in, to its end, and to its chat."""
@@ -113,7 +115,7 @@ class Books:
 
     def _is_excused(self, before: Read, again: Read) -> bool:
         """Nobody could tell the gateway, or the one that was told has died since."""
-        died = self._died(self.stood[before.id] - 1, self.stood[again.id])
+        died = self._died(self.stood[before.id][0], self.stood[again.id][1])
         return died or (self.platform.repeats and not before.heard)
 
     def _died(self, since: float, until: float) -> bool:
@@ -134,7 +136,7 @@ class Books:
         for said in self.said.values():
             wanted = said.kind == "append" or (said.kind == "careful" and said.allowed)
             answer = answered.get((said.chat, said.answer))
-            if wanted and answer and not seen.ran[said.call] and not self._died(said.at, self.stood[answer]):
+            if wanted and answer and not seen.ran[said.call] and not self._died(said.at, self.stood[answer][1]):
                 yield f"answered, and never ran: {said.text}"
 
     @property
