@@ -34,7 +34,7 @@ def claim_next(tables: Tables, by: str, lease_s: float) -> Claim | None:
 
 
 def claim_message(tables: Tables, message: str, by: str, lease_s: float) -> Claim | None:
-    free = f"{FREE} {FIRST} {tables.mine('c.session')} AND m.number = ?"
+    free = f"{FREE} {FIRST} {tables.mine('c.session', held=True)} AND m.number = ?"
     row = tables.held(free, tables.clock(), number_of(message))
     return None if row is None else _take(tables, row[0], row[1], (by, lease_s))
 

@@ -185,9 +185,9 @@ class Tables:
         """Whether others wait there before this one, which another gateway may have taken in."""
         return False
 
-    def mine(self, session: str) -> str:
+    def mine(self, session: str, *, held: bool = False) -> str:
         """What is added to the conditions of a statement, so that it finds what this gateway has alone. `session`:
-        the column."""
+        the column. `held`: until this step is stored nobody takes it away."""
         return ""
 
     def stir(self, session: str, chat: Chat | None = None) -> None:

@@ -124,9 +124,10 @@ def come(me: str, tables: Tables) -> None:
 
 def go(id_: str, tables: Tables) -> None:
     """What it had is anybody's."""
-    end_claims(tables, id_)
-    tables.run("DELETE FROM holds WHERE holder = ?", id_)
+    # Conversations belong to it no more before its claims end: whoever claims holds the first, and then the other.
     tables.run("DELETE FROM gateways WHERE id = ?", id_)
+    tables.run("DELETE FROM holds WHERE holder = ?", id_)
+    end_claims(tables, id_)
 
 
 def bury(id_: str, beat: int, tables: Tables) -> bool:

@@ -139,10 +139,11 @@ class SharedTables(Tables):
         self._owners[session] = owner
         return owner
 
-    def mine(self, session: str) -> str:
+    def mine(self, session: str, *, held: bool = False) -> str:
         if self._roll is None:
             return ""
-        return f"AND EXISTS (SELECT 1 FROM owners o WHERE o.session = {session} AND o.gateway = '{self.me}')"  # noqa: S608 - ours
+        lock = "FOR KEY SHARE" if held else ""
+        return f"AND EXISTS (SELECT 1 FROM owners o WHERE o.session = {session} AND o.gateway = '{self.me}' {lock})"  # noqa: S608 - ours
 
     def unanswered(self, conversation: int, message: int) -> bool:
         if self._roll is None:

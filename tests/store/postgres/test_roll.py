@@ -8,10 +8,14 @@ from typing import Any
 
 import psycopg
 import pytest
+import trio
 
+from hookgate.protocol.chat import Chat, Inbound
 from hookgate.protocol.journal.cluster import WORK, Member, Note
+from hookgate.protocol.journal.values import Arrival
 from hookgate.store.places import Database
 from hookgate.store.postgres import open_postgres_journal, roll
+from hookgate.store.postgres.cluster import go
 from hookgate.store.postgres.roll import Roll
 from hookgate.store.postgres.tables import SharedTables
 from tests.postgres import Server
@@ -95,3 +99,25 @@ async def test_a_conversation_is_not_given_to_a_gateway_that_has_gone(server: Se
             connection.execute("INSERT INTO owners VALUES (%s, 'lives')", [taken])
             tables = SharedTables(connection, 0.0, "here", its)
             assert (tables.own(free, here=False), tables.own(taken, here=False)) == (its.me, "lives")
+
+
+async def test_who_is_being_buried_claims_nothing_more(server: Server, tmp_path: Path) -> None:
+    """Its claims had ended already, and one that came before it was gone held after that."""
+    address = server.database()
+    waits = "SELECT 1 FROM pg_stat_activity WHERE wait_event_type = 'Lock' AND datname = current_database()"
+    async with open_postgres_journal(Database(address, tmp_path / "journal"), shared=True) as journal:
+        accepted = await journal.intake.accept(Arrival(Inbound(Chat("test", "1"), "hello"), "agent", "k"))
+        claims = list[object]()
+
+        async def claim() -> None:
+            claims.append(await journal.work.claim(journal.work.me, 60, message=accepted.id))
+
+        with trio.fail_after(30), psycopg.connect(address) as connection:
+            connection.execute("SET search_path = hookgate")
+            go(journal.cluster.me, SharedTables(connection, 0.0, "here", Roll("other")))
+            async with trio.open_nursery() as nursery:
+                nursery.start_soon(claim)
+                while not server.sql(waits, address):
+                    await trio.sleep(0.02)
+                connection.commit()
+        assert claims == [None]
