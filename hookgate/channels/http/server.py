@@ -3,11 +3,10 @@ or holds up more than its own connection. Knows no page and no user."""
 
 from __future__ import annotations
 
-import re
 from collections.abc import Awaitable, Callable, MutableMapping
 from functools import partial
 from math import inf
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import TYPE_CHECKING, Any, TypeAlias, cast
 
 import structlog
 import trio
@@ -16,7 +15,6 @@ from hypercorn.config import Config
 from hypercorn.events import Event, RawData
 from hypercorn.trio.tcp_server import TCPServer
 from hypercorn.trio.worker_context import WorkerContext
-from hypercorn.typing import ConnectionState
 
 if TYPE_CHECKING:
     from hypercorn.typing import ASGIFramework
@@ -31,10 +29,11 @@ App: TypeAlias = Callable[[Scope, Receive, Send], Awaitable[None]]
 STREAMS = "hookgate.streams"
 """In the scope of each request: a set that a stream puts its cancel scope into. What is in it is cancelled when the
 server stops; a task of each stream's own that waited for that would cost its memory."""
+CONNECTION = "hookgate.connection"
+"""In the state of each request: what it came by."""
 GRACE_S = 3.0
 HEAD_S = 10.0
 """For a request's head, and between two requests."""
-BODY_FOLLOWS = re.compile(rb"HTTP/1\.1 [^\0]*\r\ncontent-length: [1-9]", re.IGNORECASE)
 SEND_S = 20.0
 """For the client to take one piece of an answer."""
 LINGER_S = 2.0
@@ -47,9 +46,7 @@ async def serve_http(app: App, listen: str, *, started: Callable[[str], None], s
     host, _, port = listen.rpartition(":")
     listeners = await trio.open_tcp_listeners(int(port), host=host.strip("[]"))
     context, streams = WorkerContext(None), set[trio.CancelScope]()
-    connection = partial(
-        _Connection, streams, ASGIWrapper(_asgi(_Guarded(app, streams))), _config(), context, ConnectionState({})
-    )
+    connection = partial(_Connection, streams, ASGIWrapper(_asgi(_Guarded(app, streams))), _config(), context)
     async with trio.open_nursery() as connections:
         async with trio.open_nursery() as accepting:
             accepting.start_soon(
@@ -89,11 +86,22 @@ class _Connection(TCPServer):
     """hypercorn's own lets anything but an OSError out, which would end the program, and waits for a client to read
     for as long as that likes."""
 
-    def __init__(self, resting: set[trio.CancelScope], *parts: Any) -> None:  # noqa: ANN401 - hypercorn's
-        super().__init__(*parts)
+    def __init__(
+        self,
+        resting: set[trio.CancelScope],
+        app: ASGIWrapper,
+        config: Config,
+        context: WorkerContext,
+        stream: trio.SocketStream,
+    ) -> None:
+        # Of a TLS stream it knows more, and all that this one has.
+        super().__init__(app, config, context, {CONNECTION: self}, cast("Any", stream))
+        self.holds = 0
+        """So many pieces of an answer leave with the one after them: one call of the system for all, and the other
+        side wakes once."""
+        self._held = b""
         self._alive = trio.CancelScope()
         self._resting = resting
-        self._head = b""
         # Which is all that hypercorn calls of it.
         self.idle_task = _Rest(self._alive, resting, self.context)  # pyright: ignore[reportAttributeAccessIssue]
 
@@ -110,11 +118,15 @@ class _Connection(TCPServer):
         if not isinstance(event, RawData):
             await super().protocol_send(event)
             return
-        data, self._head = self._head + event.data, b""
-        if event.data and BODY_FOLLOWS.match(event.data):
-            # One call of the system for both, and the other side wakes once.
-            self._head = data
-        elif data:
+        self._held += event.data
+        if self.holds:
+            self.holds -= 1
+        else:
+            await self.send_held()
+
+    async def send_held(self) -> None:
+        data, self._held, self.holds = self._held, b"", 0
+        if data:
             await self._send(data)
 
     async def _send(self, data: bytes) -> None:
@@ -176,9 +188,10 @@ class _Guarded:
         if scope["type"] != "http":
             raise ValueError(f"no {scope['type']} here")
         scope[STREAMS] = self._streams
+        connection: _Connection = scope["state"][CONNECTION]
         body = _Body(receive, has_body(scope))
         try:
-            await self._app(scope, body.receive, partial(_send, body, send))
+            await self._app(scope, body.receive, partial(_send, body, partial(_joined, connection, send)))
         except Exception:
             log.exception("request_failed", method=scope["method"], path=scope["path"])
 
@@ -201,6 +214,18 @@ class _Body:
     async def read_away(self) -> None:
         while self.unread:
             await self.receive()
+
+
+async def _joined(connection: _Connection, send: Send, message: MutableMapping[str, Any]) -> None:
+    """The head leaves with what follows it, the last piece with the end."""
+    if message["type"] == "http.response.start":
+        connection.holds = 1
+        await send(message)
+        return
+    connection.holds = 1 if message.get("body") and not message.get("more_body", False) else 0
+    await send(message)
+    # Of what has no body, as the answer to a HEAD, it made less than that.
+    await connection.send_held()
 
 
 async def _send(body: _Body, send: Send, message: MutableMapping[str, Any]) -> None:

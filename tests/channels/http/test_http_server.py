@@ -30,6 +30,10 @@ async def app(scope: Scope, receive: Receive, send: Send) -> None:
             scope[STREAMS].add(waiting)
             await trio.sleep_forever()
     await send({"type": "http.response.start", "status": 200, "headers": [(b"content-type", b"text/plain")]})
+    if scope["path"] == "/opened":
+        await send({"type": "http.response.body", "body": b"", "more_body": True})
+        while (await receive())["type"] != "http.disconnect":
+            pass
     if scope["path"] == "/flood":
         while True:
             await send({"type": "http.response.body", "body": b"x" * 65_536, "more_body": True})
@@ -127,3 +131,25 @@ async def test_a_failure_is_that_of_its_request() -> None:
     async with served() as address, httpx.AsyncClient() as client:
         assert (await client.get(f"http://{address}/raise")).status_code == 500
         assert (await client.get(f"http://{address}/")).text == "here"
+
+
+async def test_the_head_of_a_stream_that_has_nothing_to_say_yet_is_there() -> None:
+    async with served() as address:
+        stream = await sent(address, b"GET /opened HTTP/1.1\r\nHost: x\r\n\r\n")
+        async with stream:
+            head = b""
+            while not head.endswith(b"\r\n\r\n"):
+                head += await stream.receive_some()
+    assert head.startswith(b"HTTP/1.1 200")
+
+
+async def test_the_answer_to_a_head_is_its_head_and_the_connection_goes_on() -> None:
+    async with served() as address:
+        asked = b"HEAD / HTTP/1.1\r\nHost: x\r\n\r\nGET / HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n"
+        stream = await sent(address, asked)
+        async with stream:
+            came = b"".join([bytes(piece) async for piece in stream])
+    first, second, body = came.split(b"\r\n\r\n", 2)
+    assert first.startswith(b"HTTP/1.1 200")
+    assert second.startswith(b"HTTP/1.1 200")
+    assert b"here" in body

@@ -36,6 +36,8 @@ async def tell(channel: WebChannel, chat: Chat, stays: Callable[[], bool], reque
     # A chat that somebody listens to keeps its feed, so from the first moment on.
     with channel.listening(feed):
         await send({"type": "http.response.start", "status": 200, "headers": list(HEADERS)})
+        # It is open for its page, though nothing may be told for long.
+        await send({"type": "http.response.body", "body": b"", "more_body": True})
         async with trio.open_nursery() as nursery:
             streams.add(nursery.cancel_scope)
             try:
