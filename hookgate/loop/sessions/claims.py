@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncGenerator
+from collections.abc import AsyncGenerator, Callable, Iterable
 from contextlib import asynccontextmanager
 from typing import TYPE_CHECKING
 
@@ -11,13 +11,13 @@ import trio
 from hookgate.loop.sessions.jobs import Prompt
 from hookgate.loop.sessions.transcript import Transcript
 from hookgate.protocol.chat import Inbound
-from hookgate.protocol.journal.values import Arrival, Fenced
+from hookgate.protocol.journal.values import Arrival, Fenced, Known
 
 if TYPE_CHECKING:
     from hookgate.loop.sessions.jobs import Compaction
     from hookgate.protocol.chat import Chat
     from hookgate.protocol.journal.interfaces import Intake, Work
-    from hookgate.protocol.journal.values import Claim, Conversation
+    from hookgate.protocol.journal.values import Claim, Conversation, Draft
 
 LEASE_S = 60.0
 
@@ -55,13 +55,19 @@ async def accepted_for(
 
 
 async def taken_up(
-    work: Work, known: Transcript, conversation: Conversation, message: str
+    work: Work,
+    known: Transcript,
+    conversation: Conversation,
+    message: str,
+    enters: Callable[[Transcript], Iterable[Draft]],
 ) -> tuple[Transcript, Claim] | None:
     """The conversation's transcript, written from here on by nobody else: the one that is known, where it is of this
-    conversation. None: the message has ended, or somebody else has it."""
+    conversation. `enters`: what is said there first, which is stored with the claim where nothing else has been said
+    meanwhile. None: the message has ended, or somebody else has it."""
     loaded = known.conversation == conversation and known.loaded
     transcript = known if loaded else Transcript(work, conversation)
-    claim = await work.claim(work.me, LEASE_S, conversation, message, transcript.fence)
+    reading = Known(transcript.fence, tuple(enters(transcript)))
+    claim = await work.claim(work.me, LEASE_S, conversation, message, reading)
     if claim is None:
         return None
     await transcript.take(claim)

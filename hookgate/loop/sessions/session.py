@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Generator, Sequence
+from collections.abc import Callable, Generator, Iterable, Sequence
 from contextlib import contextmanager, suppress
 
 import structlog
@@ -25,7 +25,7 @@ from hookgate.protocol.chat import Chat, Inbound, Outbound
 from hookgate.protocol.dataclasses import replace
 from hookgate.protocol.errors import SessionAborted
 from hookgate.protocol.events.inside import SessionBegan, SessionEnded
-from hookgate.protocol.journal.values import Conversation, Fenced, Outcome
+from hookgate.protocol.journal.values import Conversation, Draft, Fenced, Outcome
 from hookgate.protocol.values import Message, Step
 from hookgate.tools import call_context
 from hookgate.tools.memo import Memo
@@ -235,7 +235,12 @@ class Session:
         journal, before, home = self._shared.journal, self.transcript, Conversation(self.key, self.agent.name)
         conversation, message = await accepted_for(journal.intake, job.work, home, anew=self._renewed)
         self._renewed = False
-        taken = await taken_up(journal.work, before, conversation, message)
+        said = job.work.inbound if isinstance(job.work, Prompt) and not self.agent.gate.judges_messages else None
+
+        def enters(known: Transcript) -> Iterable[Draft]:
+            return () if said is None or said.replaces else entering(known, said)
+
+        taken = await taken_up(journal.work, before, conversation, message, enters)
         if taken is None:
             if await journal.intake.conversation(self.key, conversation.agent) == conversation != before.conversation:
                 self.transcript = Transcript(journal.work, conversation)
@@ -247,8 +252,7 @@ class Session:
         # One that never held a word may have been passed over: by a new conversation that began before a crash.
         if claim.latest and self.transcript is before:
             self.transcript = transcript
-        if isinstance(job.work, Prompt) and not claim.first and not self.agent.gate.judges_messages:
-            said = job.work.inbound
+        if said is not None and not (claim.first or claim.entered):
             if said.replaces:
                 await transcript.rewind(said.replaces)
             await transcript.append(*entering(transcript, said))

@@ -105,12 +105,13 @@ class Transcript:
             self._loaded(claim.stored)
         elif claim.first or claim.after != self.fence:
             await self._load()
-        self.claim, self.fence = replace(claim, stored=None), claim.fence
+        self.claim, self.fence = replace(claim, stored=None, entered=()), claim.fence
         self._joined, self._read = [], []
         self._spent = None
         self._forget_cut_off()
         # A summary stands first, and has the highest number.
         self._begun = claim.first or max((it.number for it in self._entries), default=0) + 1
+        self._wrote(claim.entered)
         if claim.first:
             self._go_on()
 

@@ -28,6 +28,7 @@ if TYPE_CHECKING:
         Entry,
         Handed,
         Intent,
+        Known,
         Outcome,
         Row,
         Stored,
@@ -93,15 +94,15 @@ class Work(Protocol):
         lease_s: float,
         conversation: Conversation | None = None,
         message: str = "",
-        known: int | None = None,
+        known: Known | None = None,
     ) -> Claim | None:
         """The oldest unfinished message that nobody works on, what a crash left first; None: nothing to do. With a
         conversation: the right to write there, for this message or for work that none has asked for; None where
         somebody has it, or the message has ended, or has to wait: for those that came before it, and work that none
         has asked for for what was cut off.
 
-        `known`: the fence under which the caller has read what was said there, -1 for none: a short conversation that
-        has gone on since comes with the claim.
+        `known`: a short conversation that has gone on since comes with the claim. What is said first is stored with
+        it, or not at all.
 
         A message whose third claim has died becomes a dead letter, its requests are void, and its chat is told.
         """

@@ -116,7 +116,7 @@ class Claim:
     `stopped`: a person ended it before it could be claimed again, so it is completed without being run. `first`: the
     number of the first entry that was stored for the message; 0: none yet. `after`: the fence of the claim before;
     who had that one has missed nothing. `latest`: nothing newer has begun where the conversation is. `stored`: what
-    was said, where whoever claims has missed it and it is short."""
+    was said, where whoever claims has missed it and it is short; `entered`: what the claim itself has added to it."""
 
     conversation: Conversation
     fence: int
@@ -130,6 +130,7 @@ class Claim:
     after: int = 0
     latest: bool = True
     stored: Stored | None = field(default=None, compare=False, repr=False)
+    entered: tuple[Entry, ...] = field(default=(), compare=False, repr=False)
 
 
 @dataclass(frozen=True, slots=True)
@@ -259,6 +260,20 @@ class Row:
     tries: int = 0
     preview: str = ""
     last: bool = field(default=False, compare=False)
+
+
+@dataclass(frozen=True, slots=True)
+class Known:
+    """What whoever claims has read of the conversation: all up to the claim with this `fence`; -1: nothing. `says`:
+    what is said there first under the new claim, if that is still all that was said."""
+
+    fence: int = -1
+    says: tuple[Draft, ...] = ()
+
+    def is_all(self, claim: Claim) -> bool:
+        """Whether nothing more was said there, nor for the same message before."""
+        empty = self.fence < 0 and claim.stored is not None and not claim.stored.entries
+        return not claim.first and (claim.after == self.fence or empty)
 
 
 @dataclass(frozen=True, slots=True)

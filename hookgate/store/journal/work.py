@@ -22,6 +22,7 @@ from hookgate.protocol.journal.values import (
     Fenced,
     Handed,
     Intent,
+    Known,
     Outcome,
     PolicyChanged,
     Stored,
@@ -55,7 +56,7 @@ class Work:
         lease_s: float,
         conversation: Conversation | None = None,
         message: str = "",
-        known: int | None = None,
+        known: Known | None = None,
     ) -> Claim | None:
         if message:
             take = partial(claims.claim_message, message=message)
@@ -63,10 +64,15 @@ class Work:
             take = partial(claims.claim_conversation, conversation=conversation)
         else:
             take = claims.claim_next
+        says = _encoded(() if known is None else known.says)
 
         def claim(tables: Tables) -> Claim | None:
             taken = take(tables, by=by, lease_s=lease_s)
-            return taken if taken is None or known is None else with_stored(tables, taken, known)
+            if taken is None or known is None:
+                return taken
+            taken = with_stored(tables, taken, known.fence)
+            entered = tables.write(tables.fenced(taken), says) if says and known.is_all(taken) else ()
+            return replace(taken, entered=entered) if entered else taken
 
         return await self._engine.write(claim)
 

@@ -20,6 +20,7 @@ from hookgate.protocol.journal.values import (
     Fenced,
     Handed,
     Intent,
+    Known,
     Outcome,
     PolicyChanged,
     Stored,
@@ -44,15 +45,17 @@ class Work:
         lease_s: float,
         conversation: Conversation | None = None,
         message: str = "",
-        known: int | None = None,
+        known: Known | None = None,
     ) -> Claim | None:
         claim = self._claim(by, lease_s, conversation, message)
         if claim is None or known is None:
             return claim
-        its = claim.conversation
+        its, thread = claim.conversation, self._tables.thread(claim.conversation)
         claim = replace(claim, latest=self._tables.current(its.session, its.agent) == its)
-        missed = claim.after != known or claim.first
-        return replace(claim, stored=self._stored(self._tables.thread(its))) if missed else claim
+        if claim.after != known.fence or claim.first:
+            claim = replace(claim, stored=self._stored(thread))
+        entered = self._tables.write(thread, known.says) if known.says and known.is_all(claim) else ()
+        return replace(claim, entered=entered)
 
     def _claim(self, by: str, lease_s: float, conversation: Conversation | None, message: str) -> Claim | None:
         if conversation is not None and not message:
