@@ -86,8 +86,12 @@ $(VENV)/bin/uv:
 	$(PYTHON) -m venv $(VENV)
 	$(BIN)/python -m pip install -q --disable-pip-version-check --require-hashes -r requirements/uv.lock
 
+# uv believes the authorities that it brings, pip before it the machine's: a proxy of one's own stops uv first.
+CERTS = { echo "make: where a certificate is why (a proxy with an authority of its own), have uv believe the machine's: \
+	UV_SYSTEM_CERTS=1 make $(or $(MAKECMDGOALS),demo)" >&2; exit 1; }
+
 $(VENV)/.run: $(VENV)/bin/uv requirements/run.lock pyproject.toml
-	$(BIN)/uv pip install -q --compile-bytecode --python $(BIN)/python --require-hashes -r requirements/run.lock
+	@$(BIN)/uv pip install -q --compile-bytecode --python $(BIN)/python --require-hashes -r requirements/run.lock || $(CERTS)
 	$(BIN)/uv pip install -q --python $(BIN)/python --no-deps --no-build-isolation -e .
 	@touch $@
 

@@ -123,3 +123,19 @@ def test_a_venv_of_another_place_or_python_is_made_anew(clone: Path, gone: str) 
         (clone / ".venv" / "bin" / "python").unlink()
         os.symlink("/nowhere/python3", clone / ".venv" / "bin" / "python")
     assert "-m venv .venv" in steps(clone, "test")
+
+
+def test_who_cannot_install_behind_a_proxy_reads_what_to_type(tmp_path: Path) -> None:
+    programs = tmp_path / "venv" / "bin"
+    programs.mkdir(parents=True)
+    program(programs / "uv", "echo invalid peer certificate: UnknownIssuer >&2; exit 2")
+    program(programs / "pip", f"# {programs}/python")
+    (programs / "python").symlink_to(sys.executable)
+    stamp = tmp_path / "venv" / ".run"
+    ended = subprocess.run(
+        ["make", f"VENV={tmp_path}/venv", str(stamp)], cwd=ROOT, capture_output=True, text=True, timeout=DEADLINE_S
+    )
+    assert ended.returncode == 2
+    assert "UnknownIssuer" in ended.stderr
+    assert f"UV_SYSTEM_CERTS=1 make {stamp}\n" in ended.stderr
+    assert not stamp.exists()
