@@ -168,6 +168,17 @@ script = "script.json"
 """
 
 
+async def test_a_key_that_would_choose_the_model_is_not_said_to_be_asked_for_by_nothing(tmp_path: Path) -> None:
+    two = '[providers.a]\nkind = "anthropic"\napi_key_env = "A_KEY"\n'
+    (tmp_path / "hookgate.toml").write_text(f'[providers.o]\nkind = "openai"\napi_key_env = "O_KEY"\n{two}')
+    found = (await doctor(tmp_path)).findings
+    assert (found["provider o"].state, found["agent"].state) == ("note", "broken")
+    assert found["provider o"].what == "O_KEY is not set: once it is, this provider's usual model answers"
+    found = (await doctor(tmp_path, A_KEY=KEY)).findings
+    assert "agent" not in found
+    assert found["provider o"].what == "O_KEY is not set, and nothing here asks for it"
+
+
 async def test_keys_are_said_to_be_set_or_not_and_never_shown(tmp_path: Path) -> None:
     file = configured(tmp_path, NOWHERE, TWO) / "hookgate.toml"
     file.write_text(file.read_text().replace('kind = "openai"', 'kind = "openai"\napi_key_env = "FIRST_KEY"'))

@@ -27,6 +27,7 @@ from hookgate.store.places import is_there, open_look_at
 CONNECT_S = 5.0
 CALL_S = 60.0
 QUESTION = "Say ok."
+UNASKED = ", and nothing here asks for it"
 
 
 async def keys(it: Examined) -> list[Finding]:
@@ -37,12 +38,19 @@ def _keys(config: Config) -> Iterator[Finding]:
     for name, section in config.providers.items():
         needed = name == agents_provider(config)
         if section.api_key_env:
-            yield _key(f"provider {name}", section.api_key_env, needed=needed)
+            chooses = not config.agent.model and section.api_key_env in configuration.choosing_keys(config)
+            without = ": once it is, this provider's usual model answers" if chooses else UNASKED
+            yield _key(f"provider {name}", section.api_key_env, needed=needed, without="" if needed else without)
         elif section.kind != "scripted" and not _is_near(section.base_url):
             yield note(f"provider {name}", "it has no api_key_env: it is asked without a key")
     for name, server in config.mcp.servers.items():
         if server.token_env:
-            yield _key(f"MCP server {name}", server.token_env, needed=server.enabled)
+            yield _key(
+                f"MCP server {name}",
+                server.token_env,
+                needed=server.enabled,
+                without="" if server.enabled else UNASKED,
+            )
     for name, channel in config.channels.items():
         for variable in channel.variables.values():
             yield _key(f"channel {name}", variable, needed=True)
@@ -75,9 +83,8 @@ def _stored_keys(config: Config) -> tuple[Key, ...]:
         return read_keys(tables)
 
 
-def _key(subject: str, variable: str, *, needed: bool) -> Finding:
+def _key(subject: str, variable: str, *, needed: bool, without: str = "") -> Finding:
     if not configuration.named_secrets((variable,)):
-        without = "" if needed else ", and nothing here asks for it"
         return failing(subject, f"{variable} is not set{without}", f"export {variable}=...", needed=needed)
     return ok(subject, f"{variable} is set")
 
