@@ -245,6 +245,8 @@ async def test_tab_completes_commands_what_stands_behind_them_and_files(tmp_path
         await screen.stands(SIZE, last("> look at `notes/today.md now or nowhere, not at"))
         await screen.type(f"{CTRL_C}is @tw\tand\tso? now and \t")
         await screen.stands(SIZE, last("> is @two words/and more.md so? now and"))
+        await screen.type(f"{CTRL_C}\x15look at @\t")
+        await screen.stands(SIZE, lambda rows: {"notes/", "two words/"} <= {row.strip() for row in rows})
         await screen.type(f"{CTRL_C}/model \t\t")
         await screen.stands(SIZE, lambda rows: any(row.strip() == "p/m" for row in rows))
         # Alt-/ and Esc before a command are the same bytes.

@@ -36,8 +36,8 @@ class LineCompleter(Completer):
 def _named(home: Path, line: str) -> Sequence[Completion]:
     """By its last word; where nothing is called so, by more of them: names may have blanks."""
     starts = [it.start() for it in re.finditer(r"\S+", line)][-MOST_WORDS:]
-    words = (line[start:].lstrip(OPENING).removeprefix("@") for start in reversed(starts))
-    return next((found for word in words if word and (found := [*_files(home, word)])), ())
+    words = (line[start:].lstrip(OPENING) for start in reversed(starts))
+    return next((found for word in words if word and (found := [*_files(home, word.removeprefix("@"))])), ())
 
 
 def _files(home: Path, typed: str) -> Iterator[Completion]:
