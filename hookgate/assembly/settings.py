@@ -88,10 +88,12 @@ class Settings:
 @dataclass(frozen=True)
 class Ports:
     """`surfaces`: by channel, those that show what extensions say. `inside`: mounts of this process. `providers`:
-    instead of the configuration's of the same names. `journal` None: one in memory."""
+    instead of the configuration's of the same names. `journal` None: one in memory. `lists_calls`: each call that was
+    refused is a line there already."""
 
     channels: Sequence[Channel]
     surfaces: Mapping[str, Surface] = field(default_factory=dict[str, "Surface"])
     inside: Sequence[Mount] = ()
     providers: Mapping[str, Provider] = field(default_factory=dict[str, "Provider"])
     journal: Journal | None = None
+    lists_calls: bool = False

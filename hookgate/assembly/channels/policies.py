@@ -17,16 +17,17 @@ from hookgate.sections.gateway import KEYED, ChannelSection, HttpSection
 class Policies:
     """What people see in a channel, called with its name, and `doors`, who is heard there. One that the
     configuration does not have is this program's own. `serving`: HTTP's surfaces for programs are there too, whose
-    names other ways in have as well."""
+    names other ways in have as well. `lists_calls`: this program's own has a line for each call that was refused, and
+    wants no second one."""
 
-    def __init__(self, config: Config, *, serving: bool) -> None:
+    def __init__(self, config: Config, *, serving: bool, lists_calls: bool) -> None:
         self.doors = Doors()
-        self._serving = serving
+        self._serving, self._lists_calls = serving, lists_calls
         self.adopt(config, People(people(config)))
 
     def adopt(self, config: Config, known: People) -> None:
         """What people see from now on, and who they are."""
-        self._own = ChannelPolicy(show_denials=config.agent.show_denials)
+        self._own = ChannelPolicy(show_denials=config.agent.show_denials and not self._lists_calls)
         self.sections = config.channels
         self._programs = {*config.keyed, *HttpSection().surfaces}
         self._chosen = {name: chosen(config, section) for name, section in config.channels.items()}

@@ -109,7 +109,9 @@ async def _run_interactive(settings: Settings, flags: Flags, logs: PromptLogs) -
                 found = await introduce(settings.config, extensions, terminal.put, tell)
                 settings = replace(settings, extensions=replace(extensions, found=found))
             hearing = (observer("terminal", OBSERVED, terminal.hear),) if keyboard.person else ()
-            ports = Ports((terminal,), {terminal.name: surface}, inside=hearing, journal=journal)
+            ports = Ports(
+                (terminal,), {terminal.name: surface}, inside=hearing, journal=journal, lists_calls=bool(hearing)
+            )
             for line in await recalled(settings, journal, CHAT) if journal is not None else ():
                 terminal.between(line)
             async with open_chat(settings, flags, ports, terminal.beside, tell) as runtime:

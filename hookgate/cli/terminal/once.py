@@ -111,11 +111,10 @@ async def _ask(run: _Run, settings: Settings, flags: Flags, question: Inbound) -
     surfaces = {run.channel.name: TerminalSurface(run.reader or Terminal(Plain(stderr), None), displays=False)}
     hear = partial(run.terminal.hear, brief=True)
     inside = (observer("terminal", OBSERVED, hear),) if run.terminal.screen.shows else ()
+    ports = Ports((run.channel,), surfaces, inside=inside, lists_calls=bool(inside))
     async with (
         open_conversation_journal(settings.config, NAME, flags.keep) as journal,
-        open_chat(
-            settings, flags, Ports((run.channel,), surfaces, inside=inside, journal=journal), run.line, to_stderr
-        ) as runtime,
+        open_chat(settings, flags, replace(ports, journal=journal), run.line, to_stderr) as runtime,
     ):
         try:
             # It ends with its answer, so it begins with every tool that there will be.

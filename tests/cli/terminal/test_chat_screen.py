@@ -150,6 +150,25 @@ async def test_each_tool_is_a_line_while_it_runs_and_when_it_has_ended(tmp_path:
         await leaves(screen, tmp_path)
 
 
+@pytest.mark.parametrize("once", [False, True])
+async def test_a_call_that_was_refused_is_said_once_where_each_call_has_its_line(tmp_path: Path, once: bool) -> None:
+    guard = hook(tmp_path, "guard", 'intercept = ["before_tool"]\non_failure = "deny"')
+    async with open_model_server(calls(("1", "bash", '{"command": "rm -rf /"}')), says("Done.")) as server:
+        file = configured(tmp_path, server.base_url, guard) / "hookgate.toml"
+        file.write_text(file.read_text().replace("[agent]", "[agent]\nshow_denials = true"))
+        words = ("chat", "--once", "go") if once else ("chat",)
+        async with open_terminal(tmp_path, *words, size=(ROWS, 100)) as screen:
+            if not once:
+                await screen.line("go")
+            await screen.sees("· bash: rm -rf / … denied by guard: ")
+            await screen.sees("Done.")
+            assert "Tool execution denied" not in "".join(screen.window(ROWS, 100))
+            if once:
+                assert await screen.ends() == 0
+            else:
+                await leaves(screen, tmp_path)
+
+
 async def test_a_terminal_without_control_sequences_has_the_calls_as_lines_too(tmp_path: Path) -> None:
     wanted = calls(("1", "bash", '{"command": "exit 3"}'), ("2", "read", '{"path": "a.txt"}'))
     (tmp_path / "a.txt").write_text("text")
