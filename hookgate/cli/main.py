@@ -194,17 +194,17 @@ def demo(interactive: bool, web: bool) -> None:
 
 @hookgate.command()
 @click.option("--force", is_flag=True, help="Overwrite what is there.")
-@click.option("--gateway", is_flag=True, help="With a page in the browser, for `hookgate serve`.")
+@click.option("--gateway", is_flag=True, help="For `hookgate serve`: with a page in the browser.")
 @click.option(
     "--sdk",
     type=click.Choice(("python", "go", "typescript", "none")),
     default="none",
     show_default=True,
-    help="The hook in this language, with its SDK beside it; none: plain Python.",
+    help="What the hook is written with; none: plain Python, no SDK.",
 )
 @click.argument("folder", type=click.Path(file_okay=False, path_type=Path), default=Path())
 def init(folder: Path, force: bool, gateway: bool, sdk: str) -> None:
-    """Write a commented hookgate.toml and a working example hook."""
+    """Write hookgate.toml and an example hook into FOLDER, or here."""
     from hookgate.cli.init.writing import run_init
 
     guarded(lambda: run_init(folder, force=force, gateway=gateway, sdk=sdk))

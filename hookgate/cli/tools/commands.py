@@ -15,7 +15,7 @@ everywhere_option = click.option("--everywhere", is_flag=True, help="In all work
 
 @click.group()
 def tools() -> None:
-    """Tools: list, show, call, describe, add, approve, forget them."""
+    """What a model may use: look, call by hand, describe, add."""
 
 
 @tools.command(name="list")
@@ -23,7 +23,7 @@ def tools() -> None:
 @control_option
 @json_option
 def tools_list(config_file: Path | None, control: Path | None, as_json: bool) -> None:
-    """The running gateway's tools, or else those that would be there. They are started without a model then."""
+    """The running gateway's tools; where none runs, those that it would have."""
     from hookgate.cli.tools.listing import list_tools
 
     guarded(lambda: list_tools(config_file, control, as_json=as_json))
