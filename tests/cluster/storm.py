@@ -33,6 +33,8 @@ CLOCKS_S = (-150.0, 0.0, 150.0)
 KINDS = ("say", "say", "append", "append", "careful", "never", "spam", "tell")
 WEBHOOKS = "webhooks"
 LOOK_S = 0.3
+TURNS = 16
+"""At once in a gateway: one has to do what three did, and what waits for a place there is taken over all the same."""
 PATIENCE_S = 300.0
 FAULTS = (
     *("killed", "killed with its guardian", "paused", "cut off silently", "cut off", "cut off, and told"),
@@ -118,7 +120,7 @@ class Storm:
         net = await stack.enter_async_context(open_namespace()) if self.namespaces else Net()
         way = await stack.enter_async_context(open_way(self._server.port, net.ours))
         store = f'url = "postgresql://tests@{net.ours}:{way.port}/{self._name}"'
-        config = furnish(self.folder / name, model, self.platform.sections + RULE, *STAGES, store=store)
+        config = furnish(self.folder / name, model, self.platform.sections + RULE, *STAGES, store=store, turns=TURNS)
         # What a platform numbers is good only where that has one address: as it is in the world.
         told = self.platform.sections + self.platform.socket
         config.write_text(await as_seen_from(net, config.read_text(), told, stack))

@@ -36,7 +36,7 @@ delegates_to = ["clerk"]
 [agents.clerk]
 system = "You are told what to do by another one."
 [gateway]
-max_turns = 4
+max_turns = {turns}
 drain_s = 60
 [providers.test]
 kind = "openai"
@@ -136,9 +136,10 @@ COMMAND = 'file=$(mktemp effects/{name}.XXXXXXXXXX) && date +%s%N > "$file" && s
 """The same, by a command of the shell."""
 
 
-def furnish(folder: Path, model: str, chats: str = "", *stages: str, store: str = "") -> Path:
+def furnish(folder: Path, model: str, chats: str = "", *stages: str, store: str = "", turns: int = 4) -> Path:
     """All of it in this folder; the configuration's file. `chats`: channels and whom to ask, else those of the page.
-    `stages`: where the guard stands, else everywhere. `store`: where the journal is, else in a file there."""
+    `stages`: where the guard stands, else everywhere. `store`: where the journal is, else in a file there. `turns`:
+    so many at once."""
     for name in ("disk", "work/effects", "work/passed"):
         (folder / name).mkdir(parents=True)
     (folder / "guard.py").write_text(GUARD)
@@ -146,9 +147,16 @@ def furnish(folder: Path, model: str, chats: str = "", *stages: str, store: str 
     page = PAGE.format(users="\n".join(f'{user} = "{_HASH}"' for user in USERS))
     named = json.dumps(stages or ("on_message", "before_tool", "before_send"))
     file = folder / "hookgate.toml"
-    given = {"folder": folder, "model": model, "python": sys.executable, "chats": chats or page, "stages": named}
-    given["store"] = store or f'journal = "{folder}/disk/journal.db"'
-    file.write_text(CONFIG.format(**given))
+    text = CONFIG.format(
+        folder=folder,
+        model=model,
+        python=sys.executable,
+        turns=turns,
+        store=store or f'journal = "{folder}/disk/journal.db"',
+        chats=chats or page,
+        stages=named,
+    )
+    file.write_text(text)
     return file
 
 
