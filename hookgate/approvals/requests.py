@@ -201,7 +201,8 @@ class Approvals:
 
     def look_at(self, request: str) -> None:
         """One of its cards will never arrive; empty: that was none."""
-        self._waiting.look_at(request)
+        if request:
+            self._waiting.look_at(request)
 
     async def decide(self, request: str, decision: Decision, voter: Voter) -> Outcome:
         """What somebody has pressed or typed, wherever: the first no decides, and as many yes as it takes. Whoever

@@ -23,7 +23,7 @@ from hookgate.protocol.catalog import StoreFailed
 from hookgate.protocol.chat import Chat
 from hookgate.protocol.dataclasses import dataclass
 from hookgate.protocol.interfaces import AskingChannel
-from hookgate.protocol.journal.cluster import DECIDED, Note
+from hookgate.protocol.journal.cluster import DECIDED, UNSEEN, Note
 from hookgate.protocol.journal.decisions import Standing, StoredRequest, Vote
 from hookgate.protocol.journal.interfaces import Journal
 
@@ -58,7 +58,8 @@ class Waiting:
 
     def __init__(self, journal: Journal, clock: Callable[[], float], decide: Callable[[str], Deciding]) -> None:
         self._decisions, self._posting, self._cluster = journal.decisions, journal.posting, journal.cluster
-        self._cluster.hear(DECIDED, self._heard)
+        for kind in (DECIDED, UNSEEN):
+            self._cluster.hear(kind, self._heard)
         self._cluster.follow("requests", self._look)
         self._clock, self._decide = clock, decide
         self._open: dict[str, _Open] = {}
@@ -79,9 +80,8 @@ class Waiting:
         return True
 
     def look_at(self, request: str) -> None:
-        """One of its cards was given up."""
-        if request in self._open:
-            self._open[request].stirred.set()
+        """One of its cards was given up here: whoever waits may be another gateway."""
+        self._tell(Note(UNSEEN, body={"request": request}))
 
     async def void_changed(self, request: str) -> None:
         """Nobody decides what is to be asked no more, and has not ended yet."""
@@ -100,24 +100,29 @@ class Waiting:
         if (waiting := self._open.get(stored.id)) is not None:
             waiting.wake()
         if standing.state != "open":
-            note = Note(DECIDED, body={"request": stored.id})
-            self._heard(note)
-            self._cluster.tell(note)
+            self._tell(Note(DECIDED, body={"request": stored.id}))
         return standing
+
+    def _tell(self, note: Note) -> None:
+        self._heard(note)
+        self._cluster.tell(note)
 
     def _heard(self, note: Note) -> None:
         """Here or elsewhere."""
         if (waiting := self._open.get(str(note.body["request"]))) is not None:
-            waiting.over.set()
+            (waiting.over if note.kind == DECIDED else waiting.stirred).set()
 
     async def _look(self) -> None:
         """Elsewhere, and nobody has heard of it. Raises StoreFailed."""
         waiting = dict(self._open)
         if not waiting:
             return
-        still = await self._decisions.open_ids()
-        for id_ in waiting.keys() - still:
-            waiting[id_].over.set()
+        still = await self._decisions.still_open()
+        for id_, it in waiting.items():
+            if id_ not in still:
+                it.over.set()
+            elif still[id_]:
+                it.stirred.set()
 
     async def until_decided(self, subject: Subject, stored: StoredRequest, where: Collection[Place]) -> Standing:
         """Until it is decided, its time is over, or its rule has changed. Cancelled, it stays open for whoever takes

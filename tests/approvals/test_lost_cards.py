@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+from time import time
 from typing import cast
 
 import pytest
@@ -18,11 +20,16 @@ from hookgate.protocol.channel import PRESENT, UNLIMITED
 from hookgate.protocol.chat import Chat, Outbound
 from hookgate.protocol.events.payloads import ApprovalDecided
 from hookgate.protocol.journal.decisions import Vote
+from hookgate.protocol.journal.interfaces import Journal
 from hookgate.protocol.journal.values import Arrival, Row
+from hookgate.store.places import Database
+from hookgate.store.postgres import cluster, open_postgres_journal
 from tests.approvals import asking
 from tests.approvals.asking import CALL, STEP, YES, House
+from tests.postgres import Server
 
 DEADLINE_S = 60.0
+NEVER_S = 1e9
 
 
 class Wall:
@@ -45,15 +52,16 @@ PEOPLE = People([Person("boss", (Voter("telegram", "boss"), Voter("telegram", "4
 RULE = Rule("r", approvers=("role:ops",), terms=Terms(ask_in=("telegram:ops",)))
 
 
-async def cards(house: House) -> list[Row]:
-    """Both of them; what was said before them is there."""
-    posting = house.journal.posting
-    while len(found := [it for it in await posting.outgoing("telegram") if it.outbound.request]) < 2:
-        for it in await posting.outgoing("telegram"):
-            if it not in found:
-                await posting.sent(it.id, "")
+async def cards(*journals: Journal) -> list[Row]:
+    """Both of them, which belong to one each perhaps; what was said before them is there."""
+    while True:
+        rows = [(it.posting, row) for it in journals for row in await it.posting.outgoing("telegram")]
+        if len(found := [row for _, row in rows if row.outbound.request]) == 2:
+            return found
+        for posting, row in rows:
+            if row not in found:
+                await posting.sent(row.id, "")
         await trio.sleep(0.001)
-    return found
 
 
 async def test_a_request_none_of_whose_cards_arrives_is_refused_and_says_why() -> None:
@@ -69,7 +77,7 @@ async def test_a_request_none_of_whose_cards_arrives_is_refused_and_says_why() -
     with trio.fail_after(DEADLINE_S):
         async with trio.open_nursery() as nursery:
             nursery.start_soon(settle, "1.0")
-            first, second = await cards(house)
+            first, second = await cards(journal)
             [waits] = await house.approvals.pending()
             for card in (first, second):
                 assert card.outbound == Outbound(card.outbound.chat, "Run bash?", kind="notice", request=waits.id)
@@ -81,7 +89,7 @@ async def test_a_request_none_of_whose_cards_arrives_is_refused_and_says_why() -
             house.approvals.look_at(second.outbound.request)
         async with trio.open_nursery() as nursery:
             nursery.start_soon(settle, "2.0")
-            lost = await cards(house)
+            lost = await cards(journal)
             nursery.cancel_scope.cancel()
         for card in lost:
             await journal.posting.dead(card.id, "chat not found")
@@ -112,3 +120,38 @@ async def test_whoever_is_asked_in_place_decides_where_the_store_cannot_say_whic
             await person.asked.wait()
             came = await house.approvals.decide(person.requests[0].id, YES, Voter("telegram", "boss"))
     assert came.text == "Allowed."
+
+
+@pytest.mark.parametrize("told", [pytest.param(True, id="told"), pytest.param(False, id="found by looking")])
+async def test_cards_that_another_gateway_gives_up_are_not_waited_for_here(
+    server: Server, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, *, told: bool
+) -> None:
+    monkeypatch.setattr(cluster, "LOOK_S", NEVER_S if told else 0.2)
+    ended, database = list[object](), Database(server.database(), tmp_path / "journal")
+    with trio.fail_after(DEADLINE_S):
+        async with (
+            open_postgres_journal(database, shared=True) as one,
+            open_postgres_journal(database, shared=True) as two,
+        ):
+            while len(one.cluster.members) < 2 or len(two.cluster.members) < 2:
+                await trio.sleep(0.01)
+            mine = one.cluster.place_of(STEP.chat.session_key) == one.cluster.me
+            owner, other = (one, two) if mine else (two, one)
+            here, elsewhere = (
+                House(RULE, people=PEOPLE, channels=[WALL], journal=it, clock=time) for it in (owner, other)
+            )
+            took = await owner.intake.accept(Arrival(STEP.inbound, "main", ""))
+            claim = await owner.work.claim("gateway", 60, took.conversation, took.id)
+            assert claim is not None
+
+            async def settle() -> None:
+                wishes = here.approvals.wishes(STEP, CALL)
+                ended.append(await here.approvals.settle(Subject(claim, STEP, CALL, "1.0"), wishes, WALL))
+
+            async with trio.open_nursery() as nursery:
+                nursery.start_soon(settle)
+                for card in await cards(one, two):
+                    await other.posting.dead(card.id, "chat not found")
+                    if told:
+                        elsewhere.approvals.look_at(card.outbound.request)
+    assert [it.reason for it in ended if isinstance(it, Refused)] == ["the chat could not ask: chat not found"]

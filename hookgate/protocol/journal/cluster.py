@@ -113,11 +113,12 @@ def name_of(cluster: Cluster, id_: str) -> str:
 
 ALTERED = "altered"
 """A kind of note: `session` names what is to be read again."""
-WORK, ROWS, CHANGED, DECIDED, LEASE, RELOAD, EVENT = "work", "rows", "changed", "decided", "lease", "reload", "event"
+WORK, ROWS, CHANGED, DECIDED, UNSEEN = "work", "rows", "changed", "decided", "unseen"
+LEASE, RELOAD, EVENT = "lease", "reload", "event"
 """Kinds of notes: something was accepted in a session; there is something to bring to its chat, which is the body;
-there may be something that nobody has told of; people have decided about the `request`; the lease that `session`
-names is free, or, told its holder, wanted by the gateway where it belongs; it is this gateway's turn to reload; an
-event for the hook that `session` names."""
+there may be something that nobody has told of; people have decided about the `request`; one of its cards will never
+arrive; the lease that `session` names is free, or, told its holder, wanted by the gateway where it belongs; it is
+this gateway's turn to reload; an event for the hook that `session` names."""
 ASKED, SAID, WATCH, LIVE = "asked", "said", "watch", "live"
 """And: something is asked of what a gateway has in memory; that is the answer; somebody listens to a chat; that is
 what happens there."""

@@ -6,7 +6,7 @@ Times are seconds of the wall clock.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Protocol
 
 from hookgate.protocol.approval import ApprovalRequest, RequestState, Voter
@@ -114,8 +114,9 @@ class Decisions(Protocol):
         """The open ones, oldest first; of one session or all."""
         ...
 
-    async def open_ids(self) -> frozenset[str]:
-        """Of those that nobody has ended: not decided, void or found to be over by whoever waits."""
+    async def still_open(self) -> Mapping[str, bool]:
+        """Those that nobody has ended: not decided, void or found to be over by whoever waits. By the id whether one
+        of its cards was given up."""
         ...
 
     async def void(self, request: str, why: str, outbox: Sequence[Outbound] = ()) -> None: ...

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from hookgate.protocol.chat import Chat, Outbound
 from hookgate.protocol.codec import canonical
@@ -26,6 +26,11 @@ NEW_REQUEST = """
 
 NEW_GRANT = """
     INSERT INTO grants (id, session, ends_at, format, body) VALUES (?, ?, ?, ?, ?) ON CONFLICT (id) DO NOTHING
+"""
+STILL_OPEN = """
+    SELECT r.id, EXISTS (
+        SELECT 1 FROM outbox o WHERE o.request = r.id AND o.request <> '' AND o.edits = '' AND o.state = 'dead'
+    ) FROM requests r WHERE r.state = 'open'
 """
 EXPIRED = "UPDATE requests SET state = 'expired', why = ? WHERE id = ? AND state = 'open'"
 
@@ -61,9 +66,8 @@ class Decisions:
         open_ = await self._engine.read(open_requests)
         return tuple(it for it in open_ if session in ("", it.request.conversation.session))
 
-    async def open_ids(self) -> frozenset[str]:
-        sql = "SELECT id FROM requests WHERE state = 'open'"
-        return frozenset(id_ for (id_,) in await self._engine.read(lambda tables: tables.all(sql)))
+    async def still_open(self) -> Mapping[str, bool]:
+        return {id_: bool(lost) for id_, lost in await self._engine.read(lambda tables: tables.all(STILL_OPEN))}
 
     async def void(self, request: str, why: str, outbox: Sequence[Outbound] = ()) -> None:
         def void(tables: Tables) -> None:

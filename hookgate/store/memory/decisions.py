@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from hookgate.protocol.chat import Chat, Outbound
 from hookgate.protocol.dataclasses import replace
@@ -71,8 +71,9 @@ class Decisions:
         rows = map(self._now, self._tables.requests.values())
         return tuple(it for it in rows if it.state == "open" and session in ("", it.request.conversation.session))
 
-    async def open_ids(self) -> frozenset[str]:
-        return frozenset(id_ for id_, row in self._tables.requests.items() if row.state == "open")
+    async def still_open(self) -> Mapping[str, bool]:
+        open_ = ((id_, row) for id_, row in self._tables.requests.items() if row.state == "open")
+        return {id_: any(it.given_up for it in row.cards) for id_, row in open_}
 
     async def void(self, request: str, why: str, outbox: Sequence[Outbound] = ()) -> None:
         row = self._tables.requests.get(request)
