@@ -34,20 +34,24 @@ SEND_S = 30.0
 """A channel that takes longer has failed."""
 WAIT_S = 3.0
 """A chat that takes longer is stuck, and nobody waits for it until something has arrived there again."""
+AGAIN_S = 1.0
+"""How soon a gateway that others may have taken for gone looks whether it has its rows still."""
 PREVIEW_S = 0.5
 """A reply that is whole by then is never shown in part."""
 
 SLOW = "the channel takes too long"
 TOO_MANY = "the channel asks for time"
+ABSENT = "the database has not heard of this gateway for too long; another one may bring it"
 
 
 @dataclass(frozen=True)
 class Ways:
     """What all queues have in common. `given_up` hears of dead letters. What runs within `present` is cancelled
-    before another gateway may take this one for gone. `quiet`: by session key until when a chat gets nothing, since
-    its channel has asked for that, or a preview has just gone there. `shown`: by row the text of its preview, where
-    that is known. `arrived`: by session key the row that is next there, and the receipts of those of its parts that
-    are there already: what was sent is not sent again because a store that fails does not hear of it."""
+    before another gateway may take this one for gone: no row is begun then. `quiet`: by session key until when a chat
+    gets nothing, since its channel has asked for that, or a preview has just gone there. `shown`: by row the text of
+    its preview, where that is known. `arrived`: by session key the row that is next there, and the receipts of those
+    of its parts that are there already: what was sent is not sent again because a store that fails does not hear of
+    it."""
 
     posting: Posting
     channels: Mapping[str, Channel]
@@ -151,6 +155,9 @@ class ChatQueue:
     async def _bring(self, channel: Channel, row: Row) -> Row | None:
         """What comes next."""
         posting, receipts = self._ways.posting, self._ways.receipts(row)
+        if not await self._is_present():
+            await self._sleep(AGAIN_S, ABSENT)
+            return await posting.next_row(self.chat)
         failed = await self._try(channel, row, receipts)
         if failed is None:
             if row.last and not self._more:
@@ -169,6 +176,12 @@ class ChatQueue:
             await posting.failed(row.id, failed.why, time() + wait_s)
             await self._sleep(wait_s, failed.why)
         return await posting.next_row(self.chat)
+
+    async def _is_present(self) -> bool:
+        with self._ways.present():
+            await trio.lowlevel.checkpoint_if_cancelled()
+            return True
+        return False
 
     async def _sleep(self, wait_s: float, why: str) -> None:
         """With a reason, nobody waits for this chat meanwhile."""

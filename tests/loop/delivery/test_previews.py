@@ -82,6 +82,23 @@ async def test_what_another_gateway_may_have_gone_on_with_is_shown_no_more(autoj
         assert max(at for at, _ in board.history) <= gone_at
 
 
+async def test_an_answer_that_another_gateway_may_have_brought_waits_until_it_is_known_whose_it_is(
+    autojump_clock: object,
+) -> None:
+    journal, board, gone = MemoryJournal(trio.current_time), Board(), [-inf]
+    async with delivering(journal, board, present=lambda: trio.CancelScope(deadline=gone[0])) as delivery:
+        await answer(journal, delivery, await turn(journal), "It is yours.")
+        await delivery.flush(CHAT)
+        await answer(journal, delivery, await turn(journal), "Mine.")
+        await trio.sleep(60)
+        assert board.texts == []
+        row = await journal.posting.next_row(CHAT)
+        assert row is not None
+        await journal.posting.sent(row.id, "as another gateway has")
+        gone[0] = inf
+        await board.until("Mine.")
+
+
 async def test_what_has_not_changed_is_not_edited_again(autojump_clock: object) -> None:
     journal, board = MemoryJournal(trio.current_time), Board()
     async with delivering(journal, board) as delivery:
