@@ -7,26 +7,40 @@ import re
 import shutil
 import subprocess
 import tempfile
-from collections.abc import Generator
-from contextlib import suppress
+from collections.abc import AsyncGenerator, Generator
+from contextlib import asynccontextmanager, suppress
 from pathlib import Path
 from secrets import token_hex
 
+import httpx
 import psycopg
 import pytest
 import trio
 from psycopg import errors
 from structlog.testing import capture_logs
 
+from hookgate.channels.web.access.passwords import hashed
 from hookgate.protocol.catalog import StoreFull
 from hookgate.protocol.journal.cluster import WORK
 from hookgate.protocol.journal.values import Accepted
+from hookgate.serve.run import Served
 from hookgate.store.journal.opening import StoredJournal
 from hookgate.store.places import Database
+from tests.channels.openai.serving_api import add_key
 from tests.postgres import NOBODY, Server, postgres, programs
+from tests.serve.several import open_several, sharing
 from tests.store.postgres.test_cluster import heard, said, several
 
-DISK_BYTES, ROOM_BYTES = 40_000_000, 3_000_000
+DISK_BYTES, ROOM_BYTES, LITTLE_BYTES = 40_000_000, 3_000_000, 200_000
+CHANNELS = f"""
+[channels.web]
+kind = "web"
+users = {{ ann = "{hashed("right", 8)}" }}
+[channels.api]
+kind = "openai"
+[tools]
+sandbox = "off"
+"""
 FULL = "too many notifications in the NOTIFY queue"
 
 
@@ -90,6 +104,66 @@ async def test_on_a_full_disk_nothing_is_acknowledged_at_either_gateway_and_both
             assert not any(it.known for it in first)
             assert all(it.known for it in again)
             assert [it.id for it in again] == [it.id for it in (*stored.values(), *first)]
+
+
+@asynccontextmanager
+async def clients(served: Served) -> AsyncGenerator[tuple[httpx.AsyncClient, httpx.AsyncClient]]:
+    """Ann at the page, and a program with a key."""
+    async with (
+        httpx.AsyncClient(base_url=f"http://{served.address}", timeout=30) as page,
+        httpx.AsyncClient(base_url=f"http://{served.address}", timeout=30) as program,
+    ):
+        assert (await page.post("/api/login", json={"user": "ann", "password": "right"})).status_code == 204
+        page.headers["x-csrf-token"] = (await page.get("/api/me")).json()["csrf"]
+        program.headers["authorization"] = f"Bearer {await add_key(served, token_hex(4))}"
+        yield page, program
+
+
+async def test_who_asks_a_gateway_whose_database_has_a_full_disk_is_told_so_and_is_answered_once_there_is_room(
+    small_disk: Path, tmp_path: Path
+) -> None:
+    taken, refused = dict[str, httpx.AsyncClient](), dict[str, httpx.AsyncClient]()
+
+    async def send(page: httpx.AsyncClient, key: str) -> httpx.Response:
+        return await page.post("/api/chats/c1/messages", json={"key": key, "text": token_hex(10_000)})
+
+    async def fill(page: httpx.AsyncClient, who: str) -> None:
+        for number in range(100_000):
+            answer = await send(page, key := f"{who}-{number}")
+            if answer.status_code == 503:
+                assert answer.json() == {"error": "not stored: the gateway's disk is full"}
+                refused[key] = page
+                return
+            assert answer.status_code == 202, answer.text
+            taken[key] = page
+
+    with postgres() as server:
+        server.sql(f"CREATE TABLESPACE small LOCATION '{small_disk}'")
+        server.sql("CREATE DATABASE d TABLESPACE small")
+        settings = (sharing(tmp_path / who, server.address("d"), CHANNELS) for who in ("one", "two"))
+        async with (
+            open_several(*settings) as (one, two),
+            clients(one) as (ann, program),
+            clients(two) as (her, _),
+        ):
+            ballast = small_disk / "ballast"
+            ballast.write_bytes(b"x" * (shutil.disk_usage(small_disk).free - LITTLE_BYTES))
+            async with trio.open_nursery() as nursery:
+                nursery.start_soon(fill, ann, "one")
+                nursery.start_soon(fill, her, "two")
+            asked = {"model": "main", "messages": [{"role": "user", "content": token_hex(10_000)}]}
+            answer = await program.post("/v1/chat/completions", json=asked)
+            assert (answer.status_code, answer.json()["error"]["code"]) == (503, "not_stored")
+            ballast.unlink()
+            for key, page in refused.items():
+                assert (await send(page, key)).json()["known"] is False
+            for key, page in taken.items():
+                assert (await send(page, key)).json()["known"] is True
+            answer = await program.post("/v1/chat/completions", json=asked)
+            assert answer.json()["choices"][0]["message"]["content"] == "Hello."
+            answered = "SELECT count(*) FROM hookgate.messages WHERE outcome = 'answered'"
+            while int(server.sql(answered, server.address("d"))) < len(taken) + len(refused) + 1:
+                await trio.sleep(0.1)
 
 
 async def test_what_a_full_queue_does_not_take_is_found_and_told_again_once_there_is_room(
