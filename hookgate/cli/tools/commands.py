@@ -23,7 +23,7 @@ def tools() -> None:
 @control_option
 @json_option
 def tools_list(config_file: Path | None, control: Path | None, as_json: bool) -> None:
-    """The running gateway's tools; where none runs, those that it would have."""
+    """The running gateway's tools, or those that one would have."""
     from hookgate.cli.tools.listing import list_tools
 
     guarded(lambda: list_tools(config_file, control, as_json=as_json))
