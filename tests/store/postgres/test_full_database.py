@@ -41,6 +41,7 @@ kind = "openai"
 [tools]
 sandbox = "off"
 """
+SCRIPT = '{"steps": [{"when": "(?s).", "text": "Hello."}]}'
 FULL = "too many notifications in the NOTIFY queue"
 
 
@@ -140,7 +141,7 @@ async def test_who_asks_a_gateway_whose_database_has_a_full_disk_is_told_so_and_
     with postgres() as server:
         server.sql(f"CREATE TABLESPACE small LOCATION '{small_disk}'")
         server.sql("CREATE DATABASE d TABLESPACE small")
-        settings = (sharing(tmp_path / who, server.address("d"), CHANNELS) for who in ("one", "two"))
+        settings = (sharing(tmp_path / who, server.address("d"), CHANNELS, SCRIPT) for who in ("one", "two"))
         async with (
             open_several(*settings) as (one, two),
             clients(one) as (ann, program),
