@@ -162,9 +162,12 @@ def _header(found: Found, hide: Hide) -> str:
 
 
 def _userinfo(found: Found, hide: Hide) -> str:
-    """A lone short name is who one is, `git` say, and opens nothing."""
+    """A lone short name is who one is, `git` say, and opens nothing; what is largely no text is of a picture, say,
+    which has the signs around it somewhere by chance."""
     value = found["value"]
-    return found.group() if ":" not in value and len(value) < MIN_CHARS else _value(found, hide)
+    noise = sum(it == "\ufffd" or not it.isprintable() for it in value)
+    harmless = (":" not in value and len(value) < MIN_CHARS) or noise > len(value) / 4
+    return found.group() if harmless else _value(found, hide)
 
 
 def _flag(found: Found, hide: Hide) -> str:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import os
+import random
 from pathlib import Path
 
 import pytest
@@ -47,6 +47,18 @@ async def test_a_secret_is_not_sent_however_it_is_written(root: Path, content: b
     assert KNOWN not in result.for_llm
 
 
-@pytest.mark.parametrize("content", [b"caf\xe9\n", "Grüße\n".encode("utf-16"), b"\0" + os.urandom(100_000)])
+NOISE = b"\x84\xce://dnI\xd9\x063\xa7\x8aV!\x96\xa2K[\x82z\x9d\xc8\xc0o\xbe\xf5\xdd\xe7\xbc1@V"
+"""As a large picture has it by chance."""
+
+
+@pytest.mark.parametrize(
+    "content",
+    [
+        b"caf\xe9\n",
+        "Grüße\n".encode("utf-16"),
+        pytest.param(NOISE, id="noise"),
+        b"\0" + random.Random(1).randbytes(100_000),
+    ],
+)
 async def test_what_is_no_utf8_and_holds_none_is_sent(root: Path, content: bytes) -> None:
     assert not (await sent(root, content)).is_error
