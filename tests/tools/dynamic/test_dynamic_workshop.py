@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import sys
+from contextlib import AbstractAsyncContextManager
 from pathlib import Path
 from typing import Any
 
@@ -9,9 +11,12 @@ import pytest
 import trio
 import trio.testing
 
+from hookgate.assembly.tools.dynamic import open_tool_processes
 from hookgate.protocol.catalog import Seen, StoreBusy, StoreFailed, ToolRow
+from hookgate.protocol.dataclasses import replace
 from hookgate.protocol.effects import RegistryEffect
 from hookgate.protocol.values import ToolCall, ToolResult
+from hookgate.tools.dynamic.process import ProgramSpec, ToolProcess
 from hookgate.tools.dynamic.workshop import Terms
 from hookgate.tools.registry import Registry
 from tests.tools.dynamic.shops import MemoryCatalog, Other, open_shop
@@ -164,12 +169,17 @@ async def test_a_package_must_be_allowed_and_installed(tmp_path: Path) -> None:
 
 
 async def test_a_tool_whose_program_does_not_come_up_is_not_registered(tmp_path: Path) -> None:
-    async with open_shop(tmp_path, environment={"PATH": "/nowhere"}, start_timeout_s=0.000_1) as shop:
-        result = await shop.new("probe", "return 1")
-        assert kind(result) == "fatal"
-        assert "its program does not start" in result.for_llm
-        assert shop.names() == set()
-        assert await shop.states() == {}
+    async with open_tool_processes() as opened:
+
+        def ended(wanted: ProgramSpec) -> AbstractAsyncContextManager[ToolProcess]:
+            return opened(replace(wanted, command=(sys.executable, "-c", "raise SystemExit(3)")))
+
+        async with open_shop(tmp_path, open_tool_process=ended) as shop:
+            result = await shop.new("probe", "return 1")
+            assert kind(result) == "fatal"
+            assert "its program does not start" in result.for_llm
+            assert shop.names() == set()
+            assert await shop.states() == {}
 
 
 # --- removing -----------------------------------------------------------------------------------------------
