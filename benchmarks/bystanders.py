@@ -21,6 +21,8 @@ SLEEPER = [sys.executable, "-IS", str(Path(__file__).with_name("slow_hook.py")),
 TURNS = 8
 """So few that the audit hook is asked about every stage of every turn: at 64 open questions it no longer is."""
 QUIET_S = 0.003
+PAUSE_S = 0.03
+"""Longer than events and the questions of audits wait to be written together (20 ms each)."""
 BESIDE = Bar("a turn beside an observer and an audit hook that sleep 1 s", "the turn without them", "µs", 1.05)
 
 
@@ -60,6 +62,7 @@ async def _pair(alone: Runtime, beside: Runtime, turns: int) -> Pair:
     for number in range(turns):
         for runtime, times in zip((alone, beside), took, strict=True):
             # What the turn before left to be done on the side is not this one's.
+            await trio.sleep(PAUSE_S)
             await wait_all_tasks_blocked(QUIET_S)
             started = perf_counter_ns()
             await say(runtime, f"{started}-{number}", "look")

@@ -7,6 +7,7 @@ from contextlib import asynccontextmanager
 from dataclasses import dataclass, field, replace
 
 import trio
+from trio.testing import wait_all_tasks_blocked
 
 from hookgate.hooks.gate import Gate
 from hookgate.hooks.inside import InsideHook, Judge
@@ -68,6 +69,7 @@ def gate_of(*mounts: Mount, providers: frozenset[str] = frozenset()) -> Gate:
 async def auditing(gate: Gate) -> AsyncGenerator[None]:
     async with trio.open_nursery() as nursery:
         nursery.start_soon(gate.audits.run)
+        await wait_all_tasks_blocked()
         yield
         nursery.cancel_scope.cancel()
 

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 import trio
-import trio.testing
+from trio.testing import MockClock
 
-from hookgate.hooks.audit import MAX_ASKED
+from hookgate.hooks.audit import MAX_ASKED, MAX_WAITING, PAUSE_S
 from hookgate.hooks.gate import Allowed
 from hookgate.hooks.inside import InsideHook
 from hookgate.hooks.rules import Mount, Rules
@@ -77,7 +77,7 @@ async def test_an_audit_hook_that_does_not_match_is_not_asked() -> None:
     gate = gate_of(hook("a", asked.saying("a"), rules=rules))
     async with auditing(gate):
         await gate.before_tool(STEP, CALL)
-        await trio.testing.wait_all_tasks_blocked()
+        await gate.audits.flush()
     assert asked.names == []
 
 
@@ -86,8 +86,40 @@ async def test_whoever_stands_beside_an_audit_hook_is_asked_once() -> None:
     gate = gate_of(hook("audit", asked.saying("audit"), rules=AUDIT), hook("other", asked.saying("other")))
     async with auditing(gate):
         await gate.before_tool(STEP, CALL)
-        await trio.testing.wait_all_tasks_blocked()
+        await gate.audits.flush()
     assert sorted(asked.names) == ["audit", "other"]
+
+
+async def test_questions_that_come_together_wait_for_each_other_and_a_flush_asks_them_at_once(
+    autojump_clock: MockClock,
+) -> None:
+    asked = Asked()
+    gate = gate_of(hook("audit", asked.saying("audit"), rules=AUDIT))
+    async with auditing(gate):
+        await gate.before_tool(STEP, CALL)
+        await trio.sleep(PAUSE_S / 2)
+        await gate.before_tool(STEP, CALL)
+        assert asked.names == []
+        await trio.sleep(PAUSE_S)
+        assert asked.names == ["audit"] * 2
+        await gate.before_tool(STEP, CALL)
+        before = trio.current_time()
+        await gate.audits.flush()
+        assert (asked.names, trio.current_time()) == (["audit"] * 3, before)
+
+
+async def test_nobody_waits_for_a_flush_where_nothing_asks() -> None:
+    gate = gate_of(hook("audit", Asked().saying("audit"), rules=AUDIT))
+    await gate.before_tool(STEP, CALL)
+    with trio.fail_after(20):
+        await gate.audits.flush()
+
+
+async def test_more_than_may_wait_is_missed_and_counted() -> None:
+    gate = gate_of(hook("audit", Asked().saying("audit"), rules=AUDIT))
+    for _ in range(MAX_WAITING + 3):
+        await gate.before_tool(STEP, CALL)
+    assert gate.audits.missed["audit"] == 3
 
 
 async def test_a_failing_audit_hook_is_reported_as_one() -> None:

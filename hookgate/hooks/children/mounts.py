@@ -24,6 +24,8 @@ log = structlog.get_logger("hookgate.hooks")
 
 DRAIN_S = 60.0
 """How long an exchanged process may finish the calls it has; an approver's own time."""
+AUDIT_S = 0.5
+"""How long audit hooks may answer what they were asked last, when all hooks are stopped."""
 
 
 @dataclass(frozen=True)
@@ -163,6 +165,17 @@ class Mounts:
             if running.plan.required and running.hook.state != "up":
                 raise RequiredHookFailed(running.hook.name, running.hook.reason)
 
+    async def audited(self) -> None:
+        """Audit hooks have been asked what waited for them, and have answered or had their time."""
+        with trio.move_on_after(AUDIT_S):
+            await self._gate.audits.answered()
+
+    async def _retire(self, old: _Running) -> None:
+        with trio.move_on_after(DRAIN_S):
+            await self._gate.audits.flush()
+            await old.hook.drained()
+        old.scope.cancel()
+
     async def _exchange(self, nursery: trio.Nursery, wish: _Wish) -> Changes | Exception:
         before = self._running
         if wish.again and wish.again not in before:
@@ -183,7 +196,7 @@ class Mounts:
         wish.publish()
         for name, old in before.items():
             if name not in kept and not old.gone.is_set():
-                nursery.start_soon(_retire, old)
+                nursery.start_soon(self._retire, old)
         return _changes(before, self._running, fresh)
 
     async def _replaced(self, nursery: trio.Nursery, plans: Sequence[Plan]) -> dict[str, _Running]:
@@ -239,6 +252,7 @@ async def open_mounts(mounts: Mounts, plans: Sequence[Plan], *, wait: bool = Tru
         if wait:
             await mounts.tried()
         yield mounts
+        await mounts.audited()
         nursery.cancel_scope.cancel()
 
 
@@ -250,12 +264,6 @@ def _same(before: dict[str, _Running], plan: Plan) -> bool:
 async def _problem(running: _Running) -> str | None:
     await running.hook.tried.wait()
     return None if running.hook.state == "up" else f"hook {running.hook.name}: {running.hook.reason}"
-
-
-async def _retire(old: _Running) -> None:
-    with trio.move_on_after(DRAIN_S):
-        await old.hook.drained()
-    old.scope.cancel()
 
 
 def _changes(before: dict[str, _Running], after: dict[str, _Running], fresh: dict[str, _Running]) -> Changes:

@@ -18,11 +18,13 @@ from hookgate.hooks.children.supervise import RequiredHookFailed, Restarts
 from hookgate.hooks.gate import Denied, Gate
 from hookgate.hooks.rules import Rules
 from hookgate.processes import group
+from hookgate.protocol.events.event import Event
+from hookgate.protocol.events.payloads import GateDecision
 from hookgate.protocol.hook.answers import CONTINUE, Deny
 from hookgate.protocol.hook.match import Observed
 from hookgate.protocol.hook.stages import Stage
 from hookgate.protocol.values import ToolCall, ToolResult
-from tests.hooks.doubles import CALL, STEP, Asked, hook, matching
+from tests.hooks.doubles import CALL, STEP, Asked, hook, matching, sink
 from tests.hooks.processes import ALL, DEADLINE_S, ask, gone, spec, told, until
 
 QUICK = Restarts(first_delay_s=0.01, longest_delay_s=0.02, crash_limit=3, crash_window_s=60, probe_s=60)
@@ -93,6 +95,17 @@ async def test_inside_hooks_come_first_and_a_reload_leaves_them() -> None:
         await mounts.reload([plan("b")])
         assert [mount.name for mount in gate.mounts] == ["z-guard", "b"]
         assert isinstance(await gate.before_tool(STEP, CALL), Denied)
+
+
+async def test_an_audit_hook_is_asked_and_heard_of_what_came_just_before_the_end() -> None:
+    events = list[Event]()
+    async with open_gate(
+        plan("audit", rules=Rules(stages=ALL, mode="audit")), inside=[sink(events, "gate_decision")]
+    ) as (gate, _):
+        await gate.before_tool(STEP, CALL)
+    assert [
+        (event.payload.hook, event.payload.audit) for event in events if isinstance(event.payload, GateDecision)
+    ] == [("audit", True)]
 
 
 # --- reload ---
