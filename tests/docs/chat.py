@@ -29,7 +29,7 @@ from hookgate.protocol.channel import PRESENT, UNLIMITED, ChannelPolicy
 from hookgate.protocol.chat import Chat, Inbound, Outbound
 from hookgate.protocol.events.event import Event
 from hookgate.protocol.hook.match import Observed
-from hookgate.protocol.hook.stages import MESSAGE_STAGES, Stage
+from hookgate.protocol.hook.stages import BEYOND_V1, Stage
 from hookgate.protocol.journal.values import Conversation, Draft
 from hookgate.protocol.values import Message, ToolCall, ToolResult, ToolSpec
 from hookgate.providers.scripted import Script, ScriptedProvider
@@ -39,7 +39,7 @@ from hookgate.tools.registry import Registry
 DEADLINE_S = 20.0
 NAME = "guard"
 OBSERVES = ("turn_*", "tool_exec_*")
-V1_STAGES = frozenset(Stage) - MESSAGE_STAGES
+V1_STAGES = frozenset(Stage) - BEYOND_V1
 INBOUND = Inbound(Chat("telegram", "90210", sender="7"), "What would a deploy do?", message_id="311")
 SCRIPT = {
     "steps": [

@@ -14,7 +14,7 @@ import trio
 from hookgate.hooks.children.process import HookProcess, ProcessSpec, open_process
 from hookgate.processes.deadlines import open_deadlines
 from hookgate.protocol.hook.answers import Answer, Respond
-from hookgate.protocol.hook.stages import MESSAGE_STAGES, Question, Stage
+from hookgate.protocol.hook.stages import BEYOND_V1, Question, Stage
 from hookgate.protocol.interfaces import Hook
 from hookgate.protocol.values import ToolCall
 from tests.hooks.doubles import STEP
@@ -24,7 +24,7 @@ from tests.processes import until as until
 PROGRAM = str(Path(__file__).parent.parent / "children" / "hook.py")
 DEADLINE_S = 20.0
 """For each wait; generous because a busy machine starts an interpreter slowly."""
-ALL = frozenset(Stage) - MESSAGE_STAGES
+ALL = frozenset(Stage) - BEYOND_V1
 
 
 def spec(mode: str = "plain", hello: Any = None, **changes: Any) -> ProcessSpec:

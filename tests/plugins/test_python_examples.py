@@ -14,7 +14,7 @@ import pytest
 
 from hookgate.protocol.hook.answers import Respond, parse_answer
 from hookgate.protocol.hook.hello import parse_hello
-from hookgate.protocol.hook.stages import MESSAGE_STAGES, Stage
+from hookgate.protocol.hook.stages import BEYOND_V1, Stage
 from tests.wire import Child, ErrorReply, open_child
 
 PLUGINS = Path(__file__).parents[2] / "plugins" / "python"
@@ -100,7 +100,7 @@ async def test_every_example_passes_a_whole_conversation_and_ends(name: str, tmp
     env = {**files, "TRANSCRIBE_URL": "http://127.0.0.1:9/v1/audio/transcriptions"}
     async with open_child([sys.executable, PLUGINS / name], env) as child:
         declared = parse_hello(await child.call("hook.hello", HELLO), frozenset(Stage)).stages or frozenset()
-        for stage in calls.keys() - (MESSAGE_STAGES - declared):
+        for stage in calls.keys() - (BEYOND_V1 - declared):
             params = calls[stage]
             parse_answer(stage, await child.call(stage.method, params))
         await child.send("hook.event", {"Kind": "turn_end", "Meta": META, "Payload": {"Status": "completed"}})

@@ -13,7 +13,7 @@ from hookgate.protocol.codec import decode
 from hookgate.protocol.dataclasses import dataclass
 from hookgate.protocol.errors import BadMessage
 from hookgate.protocol.events.payloads import PAYLOADS
-from hookgate.protocol.hook.stages import MESSAGE_STAGES, Stage
+from hookgate.protocol.hook.stages import BEYOND_V1, Stage
 
 PAIRS = ((Stage.BEFORE_LLM, Stage.AFTER_LLM), (Stage.BEFORE_TOOL, Stage.AFTER_TOOL))
 ALL_EVENTS = ("", "*", "all")
@@ -204,7 +204,7 @@ def modes(process: Process) -> Modes:
     return Modes(stages, heard, tuple(name for name in observe if name not in heard), unknown, runtime)
 
 
-KNOWN_STAGES = frozenset(Stage) - MESSAGE_STAGES
+KNOWN_STAGES = frozenset(Stage) - BEYOND_V1
 """Those of version 1: picoclaw has no others."""
 
 

@@ -11,7 +11,7 @@ from hookgate.protocol.dataclasses import dataclass
 from hookgate.protocol.errors import BadMessage
 from hookgate.protocol.hook.kinds import kind_of
 from hookgate.protocol.hook.patches import Patch, checked
-from hookgate.protocol.hook.stages import MESSAGE_STAGES, Stage
+from hookgate.protocol.hook.stages import BEYOND_V1, Stage
 from hookgate.protocol.hook.wire import parse_tools
 from hookgate.protocol.values import ToolSpec
 
@@ -53,7 +53,7 @@ def hello_params(name: str, stages: frozenset[Stage], observes: bool, media_dir:
         modes.append("tool")
     if Stage.APPROVE_TOOL in stages:
         modes.append("approve")
-    if stages & MESSAGE_STAGES:
+    if stages & BEYOND_V1:
         modes.append("message")
     files = {"media_dir": media_dir} if media_dir else {}
     return encode({"name": name, "version": 1, "stages": ordered, "modes": modes, **files})
@@ -78,10 +78,10 @@ def parse_hello(result: object, offered: frozenset[Stage]) -> Hello:
 def undeclared(hello: Hello, stages: frozenset[Stage]) -> str | None:
     """What keeps a hook that stands at these stages from working: it leaves out of its hello what has to be named."""
     # A plain hook of version 1 names none, and takes all that version 1 has.
-    declined = sorted(stages - (stages - MESSAGE_STAGES if hello.stages is None else hello.stages))
+    declined = sorted(stages - (stages - BEYOND_V1 if hello.stages is None else hello.stages))
     if Stage.APPROVE_TOOL in declined:
         return "it leaves approve_tool out of its stages, though it is configured to approve"
-    if unheard := [stage for stage in declined if stage in MESSAGE_STAGES]:
+    if unheard := [stage for stage in declined if stage in BEYOND_V1]:
         return f"it is configured to stand at {', '.join(unheard)}, which its hello has to name in `stages`"
     return None
 

@@ -49,6 +49,8 @@ class Stage(StrEnum):
 _METHODS: Mapping[Stage, str] = {stage: f"hook.{stage}" for stage in Stage}
 
 MESSAGE_STAGES = frozenset({Stage.ON_MESSAGE, Stage.BEFORE_SEND})
+"""Their subject is a ChatMessage."""
+BEYOND_V1 = frozenset({Stage.ON_MESSAGE, Stage.BEFORE_SEND})
 """Those that version 1 does not know: a hook that does not declare them is never asked there."""
 
 SOURCES: Mapping[Stage, str] = {
