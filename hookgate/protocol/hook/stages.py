@@ -41,6 +41,9 @@ class Stage(StrEnum):
     AFTER_TOOL = "after_tool"
     BEFORE_SEND = "before_send"
 
+    # Enum has one in Python, and each call to a hook looks its stage up nine times.
+    __hash__ = str.__hash__
+
     @property
     def method(self) -> str:
         return _METHODS[self]
