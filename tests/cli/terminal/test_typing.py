@@ -65,7 +65,8 @@ async def test_a_message_may_have_several_lines_however_they_are_added(tmp_path:
 async def test_what_is_pasted_is_one_message_and_is_sent_by_enter_alone(tmp_path: Path) -> None:
     async with chat(tmp_path, "Read.") as (server, screen):
         await screen.type("\x1b[200~first\r\nsecond\n\tthird\n\x1b[201~")
-        await screen.stands(SIZE, lambda rows: "  second" in rows)
+        rows = await screen.stands(SIZE, lambda rows: "  second" in rows)
+        assert "      third" in rows
         assert not server.requests
         await screen.type(ENTER)
         await answered(screen, "Read.")

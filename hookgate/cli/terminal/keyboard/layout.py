@@ -20,7 +20,7 @@ from prompt_toolkit.layout import (
     Layout,
     Window,
 )
-from prompt_toolkit.layout.processors import BeforeInput
+from prompt_toolkit.layout.processors import BeforeInput, TabsProcessor
 from prompt_toolkit.utils import get_cwidth
 from prompt_toolkit.widgets import SearchToolbar
 
@@ -35,7 +35,12 @@ MENU_ROWS = 8
 def layout(editor: Editor) -> Layout:
     asking, pressing = Condition(lambda: editor.question is not None), Condition(lambda: editor.pressing)
     searching = SearchToolbar(backward_search_prompt="search: ", forward_search_prompt="search forward: ")
-    message = BufferControl(editor.message, search_buffer_control=searching.control, preview_search=True)
+    message = BufferControl(
+        editor.message,
+        [TabsProcessor(char1=" ", char2=" ")],
+        search_buffer_control=searching.control,
+        preview_search=True,
+    )
     answer = BufferControl(editor.answer, [BeforeInput(lambda: editor.question or "")])
     line = Window(message, get_line_prefix=partial(_before, editor), wrap_lines=True, height=lambda: _height(editor))
     region = Window(FormattedTextControl(editor.live_rows), dont_extend_height=True)

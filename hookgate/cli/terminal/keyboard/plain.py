@@ -7,6 +7,7 @@ it over: no line is lost.
 from __future__ import annotations
 
 import os
+import signal
 import sys
 import termios
 import threading
@@ -85,6 +86,11 @@ class PlainKeyboard:
             write(prompt)
             self._standing = prompt
 
+    def resumed(self) -> None:
+        """After `fg` the terminal has nothing of the line any more."""
+        if self._asks:
+            write(self._standing)
+
     def insert(self, text: str) -> None:
         self._write(f"{text}\n")
 
@@ -109,7 +115,20 @@ async def open_plain() -> AsyncGenerator[PlainKeyboard]:
     read = partial(_run, wanted, send, trio.lowlevel.current_trio_token())
     # A daemon: it can be neither interrupted nor joined while it reads.
     threading.Thread(target=read, daemon=True, name="keyboard").start()
-    yield PlainKeyboard(receive, wanted)
+    keyboard = PlainKeyboard(receive, wanted)
+    if not keyboard.person:
+        yield keyboard
+        return
+    async with trio.open_nursery() as nursery:
+        nursery.start_soon(_run_signals, keyboard)
+        yield keyboard
+        nursery.cancel_scope.cancel()
+
+
+async def _run_signals(keyboard: PlainKeyboard) -> None:
+    with trio.open_signal_receiver(signal.SIGCONT) as resumed:
+        async for _number in resumed:
+            keyboard.resumed()
 
 
 def _run(wanted: SimpleQueue[None], send: trio.MemorySendChannel[str], token: trio.lowlevel.TrioToken) -> None:

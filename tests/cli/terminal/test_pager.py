@@ -1,0 +1,76 @@
+"""The pager that `v` opens at a question: its keys are its own, and what comes after it is the question."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import AsyncGenerator
+from contextlib import asynccontextmanager
+from pathlib import Path
+from shutil import which
+
+import pytest
+
+from tests.cli.program import Screen, configured, open_shell, open_terminal
+from tests.model_server import calls, open_model_server, says
+
+SIZE = (24, 80)
+RULE = '[[approvals]]\nname = "shell"\ntools = ["bash"]\n'
+LONG = calls(("1", "bash", json.dumps({"command": "\n".join([*(f"echo {it}" for it in range(30)), "touch made"])})))
+READ_ALL, ASKED = "read all: [v]iew, [w]hole, [n]o:", "[s]ession, [n]o:"
+PAGER = "trap 'echo caught' INT; echo reading; read -r line < /dev/tty || read -r line < /dev/tty; echo read"
+ENTER, CTRL_C, CTRL_Z = "\r", "\x03", "\x1a"
+
+
+@asynccontextmanager
+async def asked(folder: Path, variables: dict[str, str]) -> AsyncGenerator[Screen]:
+    """At a question that is longer than the screen; allowed and left in the end."""
+    async with (
+        open_model_server(LONG, says("Done.")) as server,
+        open_terminal(configured(folder, server.base_url, RULE), "chat", size=SIZE, variables=variables) as screen,
+    ):
+        await screen.line("go")
+        await screen.sees(READ_ALL)
+        await screen.stands(SIZE, lambda rows: bool(rows) and rows[-1].endswith("[n]o:"))
+        yield screen
+        await screen.sees(ASKED)
+        await screen.type(f"y{ENTER}")
+        await screen.sees("Done.")
+        await screen.line("/quit")
+        assert await screen.ends() == 0
+    assert (folder / "made").exists()
+
+
+async def test_ctrl_c_in_the_pager_is_the_pagers_and_ends_no_turn(tmp_path: Path) -> None:
+    (tmp_path / "pager").write_text(f"#!/bin/sh\n{PAGER}\n")
+    (tmp_path / "pager").chmod(0o755)
+    async with asked(tmp_path, {"PAGER": str(tmp_path / "pager")}) as screen:
+        await screen.type(f"v{ENTER}")
+        await screen.sees("reading")
+        await screen.type(CTRL_C)
+        await screen.sees("caught")
+        await screen.type(ENTER)
+        await screen.sees("read")
+
+
+@pytest.mark.skipif(which("bash") is None or which("less") is None, reason="no bash or no less on PATH")
+async def test_ctrl_z_in_the_pager_does_not_leave_it_reading_beside_the_shell(tmp_path: Path) -> None:
+    async with open_model_server(LONG, says("Done.")) as server:
+        configured(tmp_path, server.base_url, RULE)
+        async with open_shell(tmp_path, SIZE) as screen:
+            await screen.stands(SIZE, lambda rows: rows[-1:] == ["$"])
+            await screen.type(f"hookgate chat{ENTER}")
+            await screen.line("go")
+            await screen.sees(READ_ALL)
+            await screen.stands(SIZE, lambda rows: rows[-1].endswith("[n]o:"))
+            await screen.type(f"v{ENTER}")
+            await screen.stands(SIZE, lambda rows: rows[-1] == ":")
+            await screen.type(f"{CTRL_Z}q")
+            await screen.sees(ASKED)
+            assert "Stopped" not in screen.shown
+            await screen.type(f"y{ENTER}")
+            await screen.sees("Done.")
+            await screen.line("/quit")
+            await screen.stands(SIZE, lambda rows: rows[-1] == "$")
+            await screen.type(f"exit{ENTER}")
+            await screen.ends()
+    assert (tmp_path / "made").exists()
