@@ -154,6 +154,8 @@ async def converse(
                 else:
                     await talk.submit(said.text)
         nursery.cancel_scope.cancel()
+    # Of an answer that still streamed, what has come so far is not lost to whoever leaves.
+    terminal.end_stream(CHAT)
 
 
 async def _warn_unconfined(runtime: Runtime, terminal: Terminal, warned: trio.Event) -> None:

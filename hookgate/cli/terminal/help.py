@@ -17,6 +17,7 @@ KEYS = (
     ("Tab", "complete a command, its arguments, the name of a file"),
     ("Ctrl-C", "end the running turn; else take away what is typed; once more: leave"),
     ("Ctrl-D", "leave, where nothing is typed"),
+    ("Ctrl-Z", "give the terminal to the shell, until fg"),
 )
 
 

@@ -206,6 +206,19 @@ async def test_what_hookgate_says_goes_on_with_a_word_where_the_screen_ends(tmp_
         await leaves(screen, tmp_path)
 
 
+async def test_who_leaves_while_an_answer_streams_keeps_what_has_come_of_it(tmp_path: Path) -> None:
+    begun = streamed(ANSWER + "\nhalf a para")
+    async with (
+        open_model_server(hang(begun, len(begun.pieces) - 3)) as server,
+        open_terminal(configured(tmp_path, server.base_url), "chat", size=(ROWS, COLUMNS)) as screen,
+    ):
+        await screen.line("go")
+        await window(screen, "half a")
+        await screen.type("\x04")
+        assert await screen.ends() == 0
+        await window(screen, "half a")
+
+
 async def test_a_sign_of_life_while_nothing_streams(tmp_path: Path) -> None:
     slow = fails(429, "slow\x1b[2J down", ("Retry-After", "2"))
     async with open_chat(tmp_path, slow, hang(says("x"), 0)) as (_server, screen):
