@@ -455,6 +455,17 @@ def test_a_picture_that_a_tool_returns_stands_with_its_call_then_and_later(live:
     expect(shown).to_have_count(1)
 
 
+def test_a_page_that_reaches_nobody_when_it_begins_tries_until_it_does(people: People) -> None:
+    page = people.enter()
+    page.route("**/api/**", lambda route: route.abort())
+    page.reload()
+    expect(page.get_by_role("alert").first).to_have_text("The server cannot be reached. Trying again…")
+    expect(page.locator("#app")).to_be_hidden()
+    page.unroute("**/api/**")
+    expect(page.locator("#app")).to_be_visible()
+    expect(page.locator("#login")).to_be_hidden()
+
+
 def test_hostile_markdown_stays_text(live: Live, people: People) -> None:
     page = people.enter()
     page.on("dialog", lambda dialog: people.problems.append(dialog.message))

@@ -11,6 +11,7 @@ import * as tabs from "./tabs.js";
 
 const LOOK_MS = 5000;
 const SLEPT_MS = 5000;
+const AGAIN_MS = 1000;
 const CONNECTION = { open: "", lost: "Connecting again…", offline: "Offline", resting: "Paused: many tabs are open" };
 
 let chat = null;
@@ -24,16 +25,22 @@ const composer = new Composer({ send, edit, stop });
 
 async function begin() {
   const hash = new URLSearchParams(location.hash.slice(1));
-  const token = hash.get("token");
+  let token = hash.get("token");
   hash.delete("token");
   // At once: an address is kept in histories and read over shoulders.
   if (token) history.replaceState(null, "", hash.size ? `#${hash}` : location.pathname);
-  try {
-    if (token) await api.login({ token });
-    await enter();
-  } catch (error) {
-    await showLogin(error.status === 401 && !token ? "" : error.message);
-  }
+  do {
+    try {
+      if (token) await api.login({ token });
+      token = "";
+      return await enter();
+    } catch (error) {
+      if (error instanceof api.Refused) return showLogin(error.status === 401 && !token ? "" : error.message);
+    }
+    // Once: whoever logs in by hand meanwhile keeps what is typed.
+    if (byId("login").hidden) await showLogin("The server cannot be reached. Trying again…");
+    await new Promise((resolve) => setTimeout(resolve, AGAIN_MS));
+  } while (!byId("login").hidden);
 }
 
 async function enter() {
