@@ -13,7 +13,7 @@ import structlog
 
 from hookgate.hooks import decision
 from hookgate.hooks.emitter import Emitter
-from hookgate.hooks.rules import Mount
+from hookgate.hooks.rules import Mount, joined
 from hookgate.hooks.stats import Stats
 from hookgate.protocol.codec import decode, encode
 from hookgate.protocol.events.inside import FailedOpen
@@ -164,7 +164,7 @@ def _hear(mount: Mount, question: Question, answer: Answer, *, failed: bool) -> 
     if call is None or not mount.enforces:
         return
     if answer is CONTINUE:
-        said = _continued(question.stage, mount.name, mount.digest)
+        said = _continued(question.stage, mount.name, mount.rules.digest, mount.files())
     else:
         reason = getattr(answer, "reason", "")
         said = Judgement(question.stage, mount.name, mount.digest, answer.action, reason, failed)
@@ -172,6 +172,6 @@ def _hear(mount: Mount, question: Question, answer: Answer, *, failed: bool) -> 
 
 
 @lru_cache(maxsize=1024)
-def _continued(stage: Stage, hook: str, digest: str) -> Judgement:
+def _continued(stage: Stage, hook: str, rules: str, files: str) -> Judgement:
     """By far the most frequent one, and each time the same."""
-    return Judgement(stage, hook, digest, CONTINUE.action)
+    return Judgement(stage, hook, joined(rules, files), CONTINUE.action)

@@ -33,7 +33,7 @@ class Chains:
         stage, step = question.stage, question.step
         if not self._at[stage]:
             return ()
-        key = (stage, step.chat, step.roles, question.tool, question.model, step.agent)
+        key = (stage, step.inbound.chat, step.roles, question.tool, question.model, step.agent)
         known = self._matches.get(key)
         if known is None:
             if len(self._matches) >= MAX_KNOWN_MATCHES:

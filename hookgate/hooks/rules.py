@@ -76,7 +76,7 @@ class Mount:
     @property
     def digest(self) -> str:
         """SHA-256, in hex, of what it runs and of what is configured for it."""
-        return _joined(self.rules.digest, self.files())
+        return joined(self.rules.digest, self.files())
 
     @cached_property
     def name(self) -> str:
@@ -116,6 +116,6 @@ class Mount:
 
 
 @lru_cache(maxsize=1024)
-def _joined(rules: str, files: str) -> str:
-    """Every answer is on record with it."""
+def joined(rules: str, files: str) -> str:
+    """The digest of a mount of which these two are. Every answer is on record with it."""
     return sha256(f"{rules}{files}".encode()).hexdigest()

@@ -28,6 +28,8 @@ from hookgate.protocol.values import Finished, LLMRequest
 
 Last = Respond | ReplyWith | Drop | Deny
 """Answers after which nobody else is asked."""
+Asked = tuple[Mount, Question]
+"""A hook as it was when it was asked in this walk, and what it was asked."""
 
 
 @dataclass(slots=True)
@@ -64,16 +66,18 @@ class Walk:
         if not self.chains.at(question.stage):
             return Walked(question)
         self.audit(question)
-        asked: dict[str, _Asked] = {}
+        asked: dict[str, Asked] = {}
         first, stage = question, question.stage
         while True:
             chains, seen, owner = self.chains, question, owners.get(question.tool) if owners else None
             for mount in chains.matching(question):
                 if mount.name == owner or not mount.answers_at(stage):
                     continue
-                if (before := asked.get(mount.name)) is not None and before.stands(mount, stage):
+                before = asked.get(mount.name)
+                # A change of a request or a result is made once.
+                if before is not None and (stage is not Stage.BEFORE_TOOL or mount.judges_like(before[0])):
                     continue
-                asked[mount.name] = _Asked(mount, question)
+                asked[mount.name] = mount, question
                 answer = await self.asking.ask(mount, question, kept=kept)
                 if answer is not CONTINUE:
                     question, last = self._followed(mount, question, answer)
@@ -99,11 +103,11 @@ class Walk:
             if mount.rules.mode == "audit" and mount.stands_at(question.stage):
                 self.audits.put(mount, question)
 
-    async def _judged_again(self, question: Question, asked: Mapping[str, _Asked]) -> Walked:
+    async def _judged_again(self, question: Question, asked: Mapping[str, Asked]) -> Walked:
         """hookgate's own guards come before all hooks, so they have not seen what the hooks made of a call."""
         for mount in self.chains.matching(question):
             before = asked.get(mount.name)
-            unseen = mount.rules.inside and (before is None or before.question is not question)
+            unseen = mount.rules.inside and (before is None or before[1] is not question)
             if not (unseen and mount.answers_at(question.stage)):
                 continue
             question, last = self._followed(mount, question, await self.asking.ask(mount, question))
@@ -157,18 +161,6 @@ class Walk:
             if decision.system_changed(old, new):
                 names = (*names, "system")
         self.events.emit(HookModified(mount.name, before.stage, names, before.tool or None), before.step)
-
-
-@dataclass(frozen=True, slots=True)
-class _Asked:
-    """A hook as it was when it was asked in this walk, and what it was asked."""
-
-    mount: Mount
-    question: Question
-
-    def stands(self, mount: Mount, stage: Stage) -> bool:
-        """Whether that is enough of what the hook is by now. A change of a request or a result is made once."""
-        return stage is not Stage.BEFORE_TOOL or mount.judges_like(self.mount)
 
 
 def abort(mount: Mount, stage: Stage, answer: Abort) -> NoReturn:

@@ -201,6 +201,9 @@ class Outbox(Generic[E]):
     def _forget(self, written: int) -> None:
         """Drop the bytes that have left."""
         self._bytes -= written
+        if not self._bytes and not self._events:
+            self._queue.clear()
+            return
         while written and (frame := self._queue[0]).size <= written:
             written -= frame.size
             self._queue.popleft()

@@ -5,6 +5,8 @@ from __future__ import annotations
 from hookgate.protocol.dataclasses import dataclass
 
 MAX_MESSAGE_BYTES = 16 * 1024 * 1024
+SHORT_BYTES = 4096
+"""Up to here a copy is cheaper than a view, or than another piece to write."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -13,7 +13,7 @@ from typing import Any, cast
 from hookgate.protocol.codec import decode, encode, repeated_member
 from hookgate.protocol.dataclasses import dataclass
 from hookgate.protocol.errors import BadMessage
-from hookgate.protocol.framing import MAX_MESSAGE_BYTES, LineSplitter, Oversize
+from hookgate.protocol.framing import MAX_MESSAGE_BYTES, SHORT_BYTES, LineSplitter, Oversize
 
 METHOD_NOT_FOUND = -32601
 LARGE_BYTES = 16 * 1024
@@ -29,8 +29,6 @@ _HEAD = re.compile(
 MAX_KNOWN = 8
 """Answers that are known again. Nearly every hook says "continue" to nearly every call, and one that adds tools says
 the same to each."""
-SHORT_BYTES = 4096
-"""Up to here a copy is cheaper than another piece to write."""
 
 Params = Sequence[bytes | memoryview]
 

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 from hookgate.protocol.chat import ChatMessage
 from hookgate.protocol.codec import encode
 from hookgate.protocol.dataclasses import dataclass, replace
+from hookgate.protocol.framing import SHORT_BYTES
 from hookgate.protocol.hook.wire import (
     chat_message_members,
     context_members,
@@ -115,10 +116,17 @@ class Question:
     def _pieces(self) -> Pieces:
         """The params object without its end: its own members between those that the step has anyway."""
         if not self.encoded:
-            own = memoryview(encode(self._members()))[1:-1]
-            head = b'{"meta":%b,' % encoded_meta(self.step, SOURCES[self.stage])
-            self.encoded.append((head, own, self._context()))
+            own = encode(self._members())
+            own = own[1:-1] if len(own) <= SHORT_BYTES else memoryview(own)[1:-1]
+            self.encoded.append((self._head(), own, self._context()))
         return self.encoded[0]
+
+    def _head(self) -> bytes:
+        """The same for all questions of a step at one stage."""
+        known, source = self.step.encoded, SOURCES[self.stage]
+        if source not in known:
+            known[source] = b'{"meta":%b,' % encoded_meta(self.step, source)
+        return known[source]
 
     def _members(self) -> dict[str, object]:
         subject, chat = self.subject, self.step.inbound.chat
@@ -160,6 +168,8 @@ def _tools(specs: Sequence[ToolSpec]) -> list[shapes.Tool]:
 def subject_members(subject: Subject) -> dict[str, object]:
     """What the stage is about, as params have it."""
     match subject:
+        case ToolCall():
+            return {"tool": subject.name, "arguments": subject.arguments}
         case ChatMessage():
             return {"message": chat_message_members(subject)}
         case LLMRequest():
@@ -171,8 +181,6 @@ def subject_members(subject: Subject) -> dict[str, object]:
             }
         case LLMReply():
             return {"model": subject.model, "response": reply_members(subject)}
-        case ToolCall():
-            return {"tool": subject.name, "arguments": subject.arguments}
         case Finished():
             return {
                 "tool": subject.call.name,
