@@ -64,7 +64,12 @@ class Calls:
             return Failed(self._ended)
         call = _Call(method, params, timeout_s)
         self._deadlines.add(call)
-        self._submit(call)
+        if len(self._calls) < self.limit:
+            self._start(call, timeout_s)
+        elif len(self._waiting) < MAX_WAITING_CALLS:
+            self._waiting.append(call)
+        else:
+            call.set(Failed(f"{MAX_WAITING_CALLS} calls already wait for it"))
         try:
             return await call.wait()
         finally:
@@ -86,14 +91,6 @@ class Calls:
         while self._calls:
             self._idle = trio.Event()
             await self._idle.wait()
-
-    def _submit(self, call: _Call) -> None:
-        if len(self._calls) < self.limit:
-            self._start(call, call.timeout_s)
-        elif len(self._waiting) < MAX_WAITING_CALLS:
-            self._waiting.append(call)
-        else:
-            call.set(Failed(f"{MAX_WAITING_CALLS} calls already wait for it"))
 
     def _start(self, call: _Call, left_s: float) -> None:
         call.call_id = self._peer.next_id()

@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import field
 from enum import StrEnum
+from functools import lru_cache
 from hashlib import sha256
 from typing import TYPE_CHECKING
 
@@ -108,7 +109,7 @@ class Question:
 
     def params_parts(self, timeout_s: float) -> Pieces:
         """The params with `deadline_ms`, in pieces: what is large is copied for no hook."""
-        return (*self._pieces(), b',"deadline_ms":%d}' % round(timeout_s * 1000))
+        return (*self._pieces(), _deadline(timeout_s))
 
     def framed_params(self, timeout_s: float) -> bytes:
         return b"".join(self.params_parts(timeout_s))
@@ -116,9 +117,10 @@ class Question:
     def _pieces(self) -> Pieces:
         """The params object without its end: its own members between those that the step has anyway."""
         if not self.encoded:
-            own = encode(self._members())
+            call = _call(self.subject)
+            own = encode(self._members(call))
             own = own[1:-1] if len(own) <= SHORT_BYTES else memoryview(own)[1:-1]
-            self.encoded.append((self._head(), own, self._context()))
+            self.encoded.append((self._head(), own, self._context(call)))
         return self.encoded[0]
 
     def _head(self) -> bytes:
@@ -128,11 +130,11 @@ class Question:
             known[source] = b'{"meta":%b,' % encoded_meta(self.step, source)
         return known[source]
 
-    def _members(self) -> dict[str, object]:
+    def _members(self, call: ToolCall | None) -> dict[str, object]:
         subject, chat = self.subject, self.step.inbound.chat
         members = subject_members(subject)
         members["channel"], members["chat_id"] = chat.channel, chat.chat_id
-        if (call := _call(subject)) is not None:
+        if call is not None:
             members["tool_call_id"] = call.id
         elif isinstance(subject, LLMRequest):
             members["graceful_terminal"] = subject.graceful_terminal
@@ -140,14 +142,20 @@ class Question:
             members["in_reply_to"] = subject.in_reply_to
         return members
 
-    def _context(self) -> bytes:
+    def _context(self, call: ToolCall | None) -> bytes:
         """The same for all questions of a step but those about a call that needed more than strict reading."""
-        known, call = self.step.encoded, _call(self.subject)
+        known = self.step.encoded
         if call is not None and not _is_plain(call):
             return b',"context":%b' % encode(context_members(self.step, call))
         if "context" not in known:
             known["context"] = b',"context":%b' % encode(context_members(self.step))
         return known["context"]
+
+
+@lru_cache(maxsize=64)
+def _deadline(timeout_s: float) -> bytes:
+    """The end of the params. What is configured for a hook is nearly always all that its calls have."""
+    return b',"deadline_ms":%d}' % round(timeout_s * 1000)
 
 
 def _is_plain(call: ToolCall) -> bool:
