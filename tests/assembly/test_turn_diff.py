@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 import trio
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from hookgate.assembly.tools.turn_diff import Recorder
@@ -177,6 +177,8 @@ texts = st.lists(st.sampled_from(["a", "b", "c", "\n", "\n", "\r\n", "ä"]), max
 @pytest.mark.needs("git")
 @settings(max_examples=25, deadline=None)
 @given(texts, texts)
+@example("\n\n\n\na\nb", "\r\n\n\n\na\nb")
+@example("a\nb\n\n\n\n", "a\nb\n\n\n\r\n")
 def test_git_applies_it(before: str, after: str) -> None:
     import tempfile
 

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from difflib import SequenceMatcher
+from typing import Literal
 
 from hookgate.protocol.dataclasses import dataclass
 
 CONTEXT_LINES = 3
 # Above this many changed lines on both sides the matcher's quadratic time shows.
 _MATCHED_LINES = 3000
+Opcode = tuple[Literal["replace", "delete", "insert", "equal"], int, int, int, int]
 _NO_NEWLINE = "\\ No newline at end of file"
 
 
@@ -78,13 +80,30 @@ def _hunks(a: Sequence[str], b: Sequence[str]) -> list[str] | None:
     end = min(_common(a[::-1], b[::-1]), min(len(a), len(b)) - start)
     if min(len(a), len(b)) - start - end > _MATCHED_LINES:
         return None
-    start, end = max(start - CONTEXT_LINES, 0), max(end - CONTEXT_LINES, 0)
-    matcher = SequenceMatcher(None, a[start : len(a) - end], b[start : len(b) - end])
+    if start == len(a) == len(b):
+        return []
     lines: list[str] = []
-    for group in matcher.get_grouped_opcodes(CONTEXT_LINES):
-        shifted = [(tag, i1 + start, i2 + start, j1 + start, j2 + start) for tag, i1, i2, j1, j2 in group]
-        lines += _hunk(a, b, shifted)
+    for group in _Matcher(a, b, start, end).get_grouped_opcodes(CONTEXT_LINES):
+        lines += _hunk(a, b, group)
     return lines
+
+
+class _Matcher(SequenceMatcher[str]):
+    """Of lines that begin and end alike, `start` and `end` of them. A change may be found at either end of what lies
+    between, so its context is taken from the whole: git takes a hunk without context behind it for the file's end."""
+
+    def __init__(self, a: Sequence[str], b: Sequence[str], start: int, end: int) -> None:
+        super().__init__(None, a[start : len(a) - end], b[start : len(b) - end])
+        self._before = start
+        self._whole = len(a), len(b)
+
+    def get_opcodes(self) -> list[Opcode]:
+        shift, (old, new) = self._before, self._whole
+        between: list[Opcode] = [
+            (tag, i1 + shift, i2 + shift, j1 + shift, j2 + shift) for tag, i1, i2, j1, j2 in super().get_opcodes()
+        ]
+        _, _, i2, _, j2 = between[-1]
+        return [("equal", 0, shift, 0, shift), *between, ("equal", i2, old, j2, new)]
 
 
 def _common(a: Sequence[str], b: Sequence[str]) -> int:
