@@ -45,12 +45,15 @@ def git_environment() -> dict[str, str]:
 
 
 def pager() -> tuple[list[str], dict[str, str]]:
-    """The words of `$PAGER`, else of less, and what it starts from: as git, and without a way to start others."""
+    """The words of `$PAGER`, else of less; on a dumb terminal none are usual. And what it starts from: as git, and
+    without a way to start others."""
     import shlex
 
     try:
-        words = shlex.split(os.environ.get("PAGER") or "less")
+        words = shlex.split(os.environ.get("PAGER", ""))
     except ValueError:
+        words = list[str]()
+    if not words and terminal_type() != "dumb":
         words = ["less"]
     return words, {**git_environment(), "LESSSECURE": "1"}
 

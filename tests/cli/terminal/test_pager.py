@@ -74,3 +74,9 @@ async def test_ctrl_z_in_the_pager_does_not_leave_it_reading_beside_the_shell(tm
             await screen.type(f"exit{ENTER}")
             await screen.ends()
     assert (tmp_path / "made").exists()
+
+
+async def test_a_terminal_that_cannot_do_what_a_pager_needs_gets_the_text_itself(tmp_path: Path) -> None:
+    async with asked(tmp_path, {"PAGER": "", "TERM": "dumb"}) as screen:
+        await screen.type(f"v{ENTER}")
+        await screen.sees("| echo 15")
