@@ -16,6 +16,7 @@ from pathlib import Path
 from random import Random
 from time import perf_counter
 
+import click
 import trio
 
 from benchmarks.figures import Bar, Figure, Run, quantile
@@ -69,7 +70,11 @@ async def _of_platform(name: str, run: Run) -> list[Figure]:
             with trio.move_on_after(ANSWERS_S):
                 await _until(lambda: all(len(_answers(platform, chat)) >= messages for chat in platform.chats))
             wanted = [f"answer {number}" for number in range(1, messages + 1)]
-            faults = sum(_faults(_answers(platform, chat), wanted) for chat in platform.chats)
+            read = {chat: _answers(platform, chat) for chat in platform.chats}
+            faults = sum(_faults(answers, wanted) for answers in read.values())
+            for chat, answers in read.items():
+                if answers != wanted:
+                    click.echo(f"{name}, chat {chat} reads: {', '.join(answers) or 'nothing'}", err=True)
             acknowledged = quantile(platform.acknowledged_ms[before:], 0.95)
     return [wrong.judged([(chats * messages, faults)]), stored.judged([(quantile(synced, 0.95), acknowledged)])]
 
