@@ -13,6 +13,7 @@ from hookgate.check.mailbox import Answered, Heard, Mailbox
 from hookgate.processes import group
 from hookgate.processes.child import Child, open_child
 from hookgate.processes.pipes import Program, open_pipes
+from hookgate.processes.rounds import open_rounds
 
 STDERR_LINES = 20
 END_WAIT_S = 0.3
@@ -34,7 +35,7 @@ async def open_subject(start: Program, heard: Heard, patience_s: float) -> Async
     """A started process, before any hello. Leaving ends its whole group and reaps it. Raises OSError."""
     child = Child(await open_pipes(start))
     hook = Subject(child, Mailbox(heard), patience_s)
-    async with open_child(child, hook, hook.hear):
+    async with open_rounds() as rounds, open_child(child, hook, hook.hear, rounds.reads):
         yield hook
 
 

@@ -57,7 +57,7 @@ class Asking:
             if (before := await kept.find(asked)) is not None:
                 return before
         started = perf_counter_ns()
-        answer = await mount.hook.ask(question, timeout_s or mount.rules.timeout(question.stage))
+        answer = await mount.hook.ask(question, timeout_s or mount.rules.timeouts[question.stage])
         answer, failed = self._settled(
             mount, question, (answer, perf_counter_ns() - started), owned=timeout_s is not None
         )
@@ -75,16 +75,14 @@ class Asking:
             answer, failed = self._weighed(mount, question, answer, owned=owned)
         # A hook may have been dropped while it was asked.
         if (stats := self.stats.get(mount.name)) is not None:
-            stats.record("failed" if failed else answer.action, duration_ns)
-            if stats.fails and not failed and not isinstance(answer, Modify):
+            fails = stats.record("failed" if failed else answer.action, duration_ns)
+            if fails and not failed and not isinstance(answer, Modify):
                 self.usable(mount, stage)
         # A guard of hookgate's own that has nothing to say is no news, and there are several at every call.
         if not (mount.rules.inside and answer is CONTINUE):
             _hear(mount, question, answer, failed=failed)
-            if self._events.heard(GateDecision):
-                self._record(mount, question, (answer, failed, duration_ns))
-            if self._events.heard(StageCall):
-                self._keep(mount, question, (answer, failed, duration_ns))
+            if self._events.hears_answers:
+                self._tell(mount, question, (answer, failed, duration_ns))
         return answer, failed
 
     def unusable(self, mount: Mount, question: Question, reason: str) -> Answer:
@@ -134,6 +132,12 @@ class Asking:
         if failed.let_through:
             heard = FailedOpen(failed.hook, failed.stage, failed.reason, failed.let_through, times)
             self._events.emit(heard, question.step)
+
+    def _tell(self, mount: Mount, question: Question, decided: tuple[Answer, bool, int]) -> None:
+        if self._events.heard(GateDecision):
+            self._record(mount, question, decided)
+        if self._events.heard(StageCall):
+            self._keep(mount, question, decided)
 
     def _record(self, mount: Mount, question: Question, decided: tuple[Answer, bool, int]) -> None:
         answer, failed, duration_ns = decided

@@ -11,7 +11,7 @@ from time import time_ns
 from hookgate.hooks.rules import Mount
 from hookgate.protocol.dataclasses import replace
 from hookgate.protocol.events.event import Event
-from hookgate.protocol.events.payloads import Payload
+from hookgate.protocol.events.payloads import GateDecision, Payload, StageCall
 from hookgate.protocol.interfaces import Redactor
 from hookgate.protocol.values import Step
 
@@ -36,7 +36,8 @@ FREE_TEXT = frozenset(
 
 
 class Emitter:
-    """An event that nobody listens for costs a dictionary look-up."""
+    """An event that nobody listens for costs a dictionary look-up. `hears_answers`: somebody hears what hooks answer,
+    which is looked at after each call."""
 
     def __init__(self, redactor: Redactor | None = None) -> None:
         self._redactor = redactor
@@ -44,20 +45,25 @@ class Emitter:
         self._guests: tuple[Mount, ...] = ()
         self._listeners: dict[type[Payload], tuple[Mount, ...]] = {}
         self._numbers = count(1)
+        self.hears_answers = False
 
     def listen(self, mounts: Sequence[Mount]) -> None:
         """From here on these hooks hear what they observe."""
         self._mounts = mounts
-        self._listeners = {}
+        self._changed()
 
     def join(self, guest: Mount) -> None:
         """It hears what it observes until it leaves, whichever hooks are exchanged meanwhile."""
         self._guests = (*self._guests, guest)
-        self._listeners = {}
+        self._changed()
 
     def leave(self, guest: Mount) -> None:
         self._guests = tuple(it for it in self._guests if it is not guest)
+        self._changed()
+
+    def _changed(self) -> None:
         self._listeners = {}
+        self.hears_answers = self.heard(GateDecision) or self.heard(StageCall)
 
     def heard(self, kind: type[Payload]) -> bool:
         """Whether anybody listens: asked before a payload that is dear to make."""

@@ -146,15 +146,16 @@ class Gate:
     ) -> Allowed | Answered | Denied:
         """All hooks but the owner of the tool that the call is for by then, which answers in `answer_owned`."""
         walked = await self._walk.over(Question(Stage.BEFORE_TOOL, step, call), owners)
-        call, mount = cast("ToolCall", walked.question.subject), walked.mount
+        judged, mount = walked.question.subject, walked.mount
+        assert isinstance(judged, ToolCall)  # noqa: S101 - a patch never changes the kind of a value
         if mount is None:
-            return Allowed(call)
+            return Allowed(judged)
         match walked.answer:
             case Respond(call=said, result=result):
-                self.events.emit(HookModified(mount.name, Stage.BEFORE_TOOL, ("result",), call.name), step)
-                return Answered(call, replace(call, **said), result, mount.name, mount.rules.may_respond_unapproved)
+                self.events.emit(HookModified(mount.name, Stage.BEFORE_TOOL, ("result",), judged.name), step)
+                return Answered(judged, replace(judged, **said), result, mount.name, mount.rules.may_respond_unapproved)
             case answer:
-                return Denied(call, decision.denial(mount.name, cast("Deny", answer)))
+                return Denied(judged, decision.denial(mount.name, cast("Deny", answer)))
 
     async def approve_tool(self, step: Step, call: ToolCall) -> ToolResult | tuple[Wish, ...]:
         """The refusing result, or who wants a person asked; an empty tuple: approved, or nobody to ask. Approvers are

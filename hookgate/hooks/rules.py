@@ -49,10 +49,11 @@ class Rules:
         """The policy that lets nothing pass."""
         return "withhold" if stage is Stage.AFTER_LLM else "deny"
 
-    def timeout(self, stage: Stage) -> float:
-        """Seconds."""
-        default = APPROVER_TIMEOUT_S if stage is Stage.APPROVE_TOOL else INTERCEPTOR_TIMEOUT_S
-        return self.timeout_s.get(stage, default)
+    @cached_property
+    def timeouts(self) -> Mapping[Stage, float]:
+        """Seconds, of every stage."""
+        usual = dict.fromkeys(Stage, INTERCEPTOR_TIMEOUT_S) | {Stage.APPROVE_TOOL: APPROVER_TIMEOUT_S}
+        return usual | dict(self.timeout_s)
 
     @cached_property
     def digest(self) -> str:
@@ -96,7 +97,11 @@ class Mount:
 
     def answers_at(self, stage: Stage) -> bool:
         """Whether it stands there and what it says counts: an audit hook's answer does not."""
-        return self.enforces and self.stands_at(stage)
+        # Not by way of `stands_at`: it is looked at before every call.
+        if not self.enforces or stage not in self.rules.stages:
+            return False
+        narrowed = self.hook.declared.stages
+        return narrowed is None or stage in narrowed
 
     def stands_at(self, stage: Stage) -> bool:
         narrowed = self.hook.declared.stages

@@ -31,10 +31,12 @@ class Stats:
         self._untold = 0
         self._told_at: float | None = None
 
-    def record(self, action: str, duration_ns: int) -> None:
+    def record(self, action: str, duration_ns: int) -> bool:
+        """Whether it has failed somewhere and not succeeded since."""
         self.calls += 1
         self.decisions[action] += 1
         self._durations_ns.append(duration_ns)
+        return bool(self._streaks)
 
     def quantile_ms(self, share: float) -> float | None:
         """Milliseconds, over the last calls; None before the first."""
@@ -42,10 +44,6 @@ class Stats:
             return None
         ordered = sorted(self._durations_ns)
         return round(ordered[min(len(ordered) - 1, int(share * len(ordered)))] / 1e6, 3)
-
-    @property
-    def fails(self) -> bool:
-        return bool(self._streaks)
 
     @property
     def failing(self) -> str:

@@ -63,9 +63,8 @@ class Walk:
         must not slip past a guard. Each hook is asked at most once, but for hookgate's own guards (`_judged_again`),
         and before a tool those that are another program or under other rules by now: that has not judged the call.
         """
-        if not self.chains.at(question.stage):
-            return Walked(question)
-        self.audit(question)
+        if self.chains.audited:
+            self.audit(question)
         asked: dict[str, Asked] = {}
         first, stage = question, question.stage
         while True:
@@ -97,8 +96,6 @@ class Walk:
                 question = walked.question
 
     def audit(self, question: Question) -> None:
-        if not self.chains.audited:
-            return
         for mount in self.chains.matching(question):
             if mount.rules.mode == "audit" and mount.stands_at(question.stage):
                 self.audits.put(mount, question)

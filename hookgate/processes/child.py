@@ -16,6 +16,7 @@ import trio
 
 from hookgate.processes.group import exit_text
 from hookgate.processes.pipes import Pipes, Stderr, TakeLines
+from hookgate.processes.rounds import Reads
 
 READ_BYTES = 1 << 16
 """For more, memory is mapped anew at each read, which takes longer than all else about a short reply."""
@@ -124,12 +125,17 @@ class Child:
             await self.ended.wait()
         self.end(self._unwritable)
 
-    async def run_reader(self) -> None:
+    async def run_reader(self, reads: Reads) -> None:
         """Read until the pipe ends. Replies wake their callers in the order they were written."""
-        while not self.ended.is_set():
-            await trio.lowlevel.wait_readable(self.pipes.stdout)
-            if self._read_on() == b"":
-                break
+        over = trio.Event()
+
+        def take() -> bool:
+            if self.ended.is_set() or self._read_on() == b"":
+                over.set()
+            return not over.is_set()
+
+        with reads.reading(self.pipes.stdout, take):
+            await over.wait()
         # The exit that usually follows gives the better reason.
         with trio.move_on_after(EXIT_WAIT_S):
             await self.pipes.process.wait()
@@ -177,7 +183,7 @@ class Child:
 
 
 @asynccontextmanager
-async def open_child(child: Child, conversation: C, stderr: TakeLines) -> AsyncGenerator[C]:
+async def open_child(child: Child, conversation: C, stderr: TakeLines, reads: Reads) -> AsyncGenerator[C]:
     """The conversation with a started child that has introduced itself. Leaving stops its whole group and reaps it.
 
     Raises HelloFailed. Once open, nothing that happens to the process raises here: `ended` is set.
@@ -188,7 +194,8 @@ async def open_child(child: Child, conversation: C, stderr: TakeLines) -> AsyncG
     problem = None
     try:
         async with trio.open_nursery() as nursery:
-            for run in (child.run_reader, conversation.run_writer, child.run_watch, child.run_cut, errors.run):
+            nursery.start_soon(child.run_reader, reads)
+            for run in (conversation.run_writer, child.run_watch, child.run_cut, errors.run):
                 nursery.start_soon(run)
             try:
                 problem = await conversation.introduce()

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncGenerator
-from contextlib import asynccontextmanager
 from time import monotonic
 from typing import Protocol
 
@@ -59,13 +57,3 @@ class Deadlines:
             if timed in self._table:
                 del self._table[timed]
                 timed.expire()
-
-
-@asynccontextmanager
-async def open_deadlines() -> AsyncGenerator[Deadlines]:
-    """A table of its own, swept until it is left."""
-    deadlines = Deadlines()
-    async with trio.open_nursery() as nursery:
-        nursery.start_soon(deadlines.run)
-        yield deadlines
-        nursery.cancel_scope.cancel()

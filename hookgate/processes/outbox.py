@@ -1,4 +1,4 @@
-"""Frames on their way into a hook's stdin: written at once while the pipe takes them, else by one writer task.
+"""Frames on their way into a hook's stdin: written at once, or once a round, while the pipe takes them, else by a task.
 
 No caller's deadline reaches a write, so no line is ever cut in half. Events wait in a queue of their own length:
 a full one drops its oldest and says so in the next.
@@ -15,6 +15,7 @@ from typing import Generic, TypeVar
 
 import trio
 
+from hookgate.processes.rounds import Writes
 from hookgate.protocol.dataclasses import dataclass
 from hookgate.protocol.events.event import Event
 from hookgate.protocol.hook.peer import notification_frame
@@ -68,9 +69,11 @@ class Outbox(Generic[E]):
         fd: int,
         event_frame: Callable[[E, int], bytes],
         broken: Callable[[str], None],
+        writes: Writes,
         bounds: Bounds = DEFAULT_BOUNDS,
     ) -> None:
         self._fd = fd
+        self._writes = writes
         self._event_frame = event_frame
         self._broken = broken
         self._bounds = bounds
@@ -92,8 +95,7 @@ class Outbox(Generic[E]):
     def send(self, parts: list[Part], *, at_once: bool = True) -> Frame | None:
         """Write a line, behind what waits. None: too much waits already, or the pipe is closed.
 
-        `at_once` False leaves the writing to the writer task, which joins what comes together: each write wakes
-        the other side, and that costs more than all else.
+        `at_once` False: with what else comes in this round of the loop.
         """
         bounds, waiting = self._bounds, len(self._queue) - len(self._events)
         if self._closed or self._bytes > bounds.waiting_bytes or waiting >= bounds.waiting_frames:
@@ -101,10 +103,19 @@ class Outbox(Generic[E]):
         frame = Frame(parts)
         self._queue.append(frame)
         self._bytes += frame.size
-        if not at_once or self._full or not self._flush():
+        if not at_once:
+            self._writes.soon(self)
+        else:
+            self.flush()
+        return frame
+
+    def flush(self) -> None:
+        """Write what waits; what the pipe does not take is the writer task's."""
+        if self._closed:
+            return
+        if self._full or not self._flush():
             self._filled.set()
             self._urgent.set()
-        return frame
 
     def withdraw(self, frame: Frame) -> bool:
         """Nobody needs this line any more: drop it, unless its first byte has left. Whether it was dropped."""
@@ -131,6 +142,7 @@ class Outbox(Generic[E]):
 
     async def emptied(self) -> None:
         """Until nothing waits, or nothing can be written any more."""
+        self._filled.set()
         self._urgent.set()
         while self._queue and not self._closed:
             self._empty = trio.Event()
@@ -146,7 +158,7 @@ class Outbox(Generic[E]):
         self._empty.set()
 
     async def run(self) -> None:
-        """Write what waits, in order, until closed or cancelled."""
+        """Write events, and what a pipe that was full has left; until closed or cancelled."""
         while not self._closed:
             await self._filled.wait()
             if not self._urgent.is_set():

@@ -12,7 +12,7 @@ from time import perf_counter_ns
 from hookgate.hooks.children.mounts import Plan
 from hookgate.hooks.children.process import HookProcess, ProcessSpec, open_process
 from hookgate.processes.child import HelloFailed
-from hookgate.processes.deadlines import open_deadlines
+from hookgate.processes.rounds import open_rounds
 from hookgate.processes.pipes import TakeLines
 from hookgate.protocol.dataclasses import dataclass
 from hookgate.protocol.hook.answers import Answer, Failed
@@ -66,7 +66,7 @@ class Subject:
     async def answer(self, question: Question) -> Answer:
         if self.process is None:
             return Failed(self.absent)
-        return await self.process.ask(question, self.plan.rules.timeout(question.stage))
+        return await self.process.ask(question, self.plan.rules.timeouts[question.stage])
 
 
 @asynccontextmanager
@@ -74,9 +74,9 @@ async def open_subject(plan: Plan, stderr: TakeLines) -> AsyncGenerator[Subject]
     """Started and introduced, or with the reason why not. Leaving stops its whole process group and reaps it.
     `stderr` takes its lines."""
     assert isinstance(plan.spec, ProcessSpec)  # noqa: S101 - extensions have another wire
-    async with open_deadlines() as deadlines, AsyncExitStack() as stack:
+    async with open_rounds() as rounds, AsyncExitStack() as stack:
         try:
-            process = await stack.enter_async_context(open_process(plan.spec, deadlines, stderr))
+            process = await stack.enter_async_context(open_process(plan.spec, rounds, stderr))
         except HelloFailed as error:
             yield Subject(plan, None, str(error))
             return

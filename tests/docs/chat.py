@@ -23,7 +23,7 @@ from hookgate.loop.sessions.transcript import Transcript
 from hookgate.loop.slots import Slot
 from hookgate.loop.turn import run_turn
 from hookgate.loop.turn_state import Turn
-from hookgate.processes.deadlines import open_deadlines
+from hookgate.processes.rounds import open_rounds
 from hookgate.protocol.approval import ApprovalRequest, CannotAsk, Decide
 from hookgate.protocol.channel import PRESENT, UNLIMITED, ChannelPolicy
 from hookgate.protocol.chat import Chat, Inbound, Outbound
@@ -92,7 +92,7 @@ async def play(program: Path, hear: Callable[[Event], None]) -> tuple[list[str],
     """One turn with `program` as the hook: the lines that the hook was sent, and what the chat saw."""
     seen, gate, channel = program.with_suffix(".lines"), Gate(), Telegram()
     with trio.fail_after(DEADLINE_S):
-        async with open_deadlines() as deadlines, open_process(_spec(program, seen), deadlines) as hook:
+        async with open_rounds() as rounds, open_process(_spec(program, seen), rounds) as hook:
             watcher = Mount(InsideHook("watcher", hear=hear), Rules(observe=Observed(("*",)), inside=True))
             gate.mount([watcher, Mount(hook, Rules(V1_STAGES, Observed(OBSERVES)))])
             await _answer(_agent(gate), channel)

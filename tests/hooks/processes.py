@@ -12,7 +12,7 @@ from typing import Any
 import trio
 
 from hookgate.hooks.children.process import HookProcess, ProcessSpec, open_process
-from hookgate.processes.deadlines import open_deadlines
+from hookgate.processes.rounds import open_rounds
 from hookgate.protocol.hook.answers import Answer, Respond
 from hookgate.protocol.hook.stages import BEYOND_V1, Question, Stage
 from hookgate.protocol.interfaces import Hook
@@ -65,8 +65,8 @@ async def alive(child: HookProcess) -> None:
 @asynccontextmanager
 async def open_child(mode: str = "plain", hello: Any = None, **changes: Any) -> AsyncGenerator[HookProcess]:
     """A child that has said hello; after leaving, its whole group is gone."""
-    async with open_deadlines() as deadlines:
-        async with open_process(spec(mode, hello, **changes), deadlines) as child:
+    async with open_rounds() as rounds:
+        async with open_process(spec(mode, hello, **changes), rounds) as child:
             group = child.pid
             yield child
         await gone(group)

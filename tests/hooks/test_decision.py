@@ -115,8 +115,8 @@ def test_what_goes_on_without_its_judge_is_named(stage: Stage, subject: Subject,
 
 def test_interceptors_continue_by_default_and_wait_as_long_as_the_design_says() -> None:
     assert {Rules().policy(stage) for stage in Stage if stage is not S.APPROVE_TOOL} == {"continue"}
-    assert (Rules().timeout(S.BEFORE_TOOL), Rules().timeout(S.APPROVE_TOOL)) == (5.0, 60.0)
-    assert Rules(timeout_s={S.BEFORE_TOOL: 0.5}).timeout(S.BEFORE_TOOL) == 0.5
+    assert (Rules().timeouts[S.BEFORE_TOOL], Rules().timeouts[S.APPROVE_TOOL]) == (5.0, 60.0)
+    assert Rules(timeout_s={S.BEFORE_TOOL: 0.5}).timeouts[S.BEFORE_TOOL] == 0.5
 
 
 ANSWERS: list[Answer] = [CONTINUE, Modify({}), Respond(ToolResult("x")), Deny("x"), Abort("x"), Abort("x", hard=True)]

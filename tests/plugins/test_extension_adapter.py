@@ -57,7 +57,7 @@ async def open_example(theatre: Theatre, folder: Path, project: Path, **env: str
         project_dir=str(project),
     )
     with trio.fail_after(DEADLINE_S):
-        async with open_deadlines() as deadlines, open_extension(spec, deadlines) as extension:
+        async with open_rounds() as rounds, open_extension(spec, rounds) as extension:
             yield extension
 
 

@@ -41,8 +41,8 @@ async def open_gate(name: str, stage: Stage, rules: Rules, **env: str) -> AsyncG
     spec = ProcessSpec(name, command, str(PLUGINS), environment, frozenset({stage}), observes=False)
     gate = Gate()
     async with (
-        open_deadlines() as deadlines,
-        open_process(replace(spec, hello_timeout_s=DEADLINE_S), deadlines) as hook,
+        open_rounds() as rounds,
+        open_process(replace(spec, hello_timeout_s=DEADLINE_S), rounds) as hook,
     ):
         gate.mount([Mount(hook, replace(rules, stages=frozenset({stage}), timeout_s={stage: DEADLINE_S}))])
         yield gate
@@ -81,14 +81,14 @@ async def test_what_goes_to_the_chat_is_translated_and_nothing_goes_untranslated
 async def test_a_hook_that_does_not_declare_the_stage_is_not_asked_there_but_refused(
     declared: dict[str, list[str]],
 ) -> None:
-    async with open_deadlines() as deadlines:
+    async with open_rounds() as rounds:
         answer = f"{{'id': json.loads(input())['id'], 'result': {declared}}}"
         program = f"import json; print(json.dumps({answer}), flush=True); input()"
         spec = ProcessSpec(
             "v1", (sys.executable, "-c", program), "/", {}, frozenset({Stage.ON_MESSAGE}), observes=False
         )
         with pytest.raises(HelloFailed, match="on_message, which its hello has to name in `stages`"):
-            async with open_process(replace(spec, hello_timeout_s=DEADLINE_S), deadlines):
+            async with open_process(replace(spec, hello_timeout_s=DEADLINE_S), rounds):
                 pass
 
 

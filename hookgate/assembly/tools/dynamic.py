@@ -14,7 +14,7 @@ from hookgate import config as configuration
 from hookgate.approvals.rules import Rule
 from hookgate.assembly.keeping.kept import hidden_paths
 from hookgate.hooks.children.process import HelloFailed, HookProcess, ProcessSpec, open_process
-from hookgate.processes.deadlines import Deadlines, open_deadlines
+from hookgate.processes.rounds import Rounds, open_rounds
 from hookgate.protocol.approval import Lasting
 from hookgate.protocol.catalog import Catalog
 from hookgate.protocol.chat import Chat, Inbound
@@ -72,12 +72,12 @@ class _HookToolProcess:
 @asynccontextmanager
 async def open_tool_processes() -> AsyncGenerator[OpenToolProcess]:
     """What starts tool processes, for as long as it is open; each is closed by who opened it."""
-    async with open_deadlines() as deadlines:
-        yield partial(_open_tool_process, deadlines)
+    async with open_rounds() as rounds:
+        yield partial(_open_tool_process, rounds)
 
 
 @asynccontextmanager
-async def _open_tool_process(deadlines: Deadlines, program: ProgramSpec) -> AsyncGenerator[ToolProcess]:
+async def _open_tool_process(rounds: Rounds, program: ProgramSpec) -> AsyncGenerator[ToolProcess]:
     spec = ProcessSpec(
         name=program.name,
         command=program.command,
@@ -89,7 +89,7 @@ async def _open_tool_process(deadlines: Deadlines, program: ProgramSpec) -> Asyn
         flush_s=0.0,
     )
     try:
-        async with open_process(spec, deadlines) as hook:
+        async with open_process(spec, rounds) as hook:
             yield _HookToolProcess(hook)
     except HelloFailed as error:
         raise ToolProcessFailed(str(error)) from None

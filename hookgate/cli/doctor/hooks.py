@@ -19,7 +19,7 @@ from hookgate.hooks.children.process import HookProcess, open_process
 from hookgate.hooks.decision import allowed_at
 from hookgate.hooks.rules import Rules
 from hookgate.processes.child import HelloFailed
-from hookgate.processes.deadlines import Deadlines, open_deadlines
+from hookgate.processes.rounds import Rounds, open_rounds
 from hookgate.protocol.hook.answers import Failed
 from hookgate.protocol.hook.stages import Question, Stage
 from hookgate.sections.hooks import HookSection
@@ -32,12 +32,12 @@ async def hooks(it: Examined) -> list[Finding]:
     """One finding each, in the order of the file."""
     found: dict[str, Finding] = {}
 
-    async def one(deadlines: Deadlines, name: str, section: HookSection) -> None:
-        found[name] = await _Trial(it, name, section).run(deadlines)
+    async def one(rounds: Rounds, name: str, section: HookSection) -> None:
+        found[name] = await _Trial(it, name, section).run(rounds)
 
-    async with open_deadlines() as deadlines, trio.open_nursery() as starts:
+    async with open_rounds() as rounds, trio.open_nursery() as starts:
         for name, section in it.config.hooks.processes.items():
-            starts.start_soon(one, deadlines, name, section)
+            starts.start_soon(one, rounds, name, section)
     return [found[name] for name in it.config.hooks.processes]
 
 
@@ -53,11 +53,11 @@ class _Trial:
         self._problems: list[str] = []
         self._doubts: list[str] = []
 
-    async def run(self, deadlines: Deadlines) -> Finding:
+    async def run(self, rounds: Rounds) -> Finding:
         if self._section.mode == "off":
             return ok(self._name, "its mode is off: not started")
         try:
-            async with open_process(self._spec, deadlines, self._heard) as hook:
+            async with open_process(self._spec, rounds, self._heard) as hook:
                 for stage in Stage:
                     await self._stage(hook, stage)
         except HelloFailed as error:
@@ -81,7 +81,7 @@ class _Trial:
             await self._ask(hook, asked)
 
     async def _ask(self, hook: HookProcess, asked: Question) -> None:
-        stage, limit_s = asked.stage, self._rules.timeout(asked.stage)
+        stage, limit_s = asked.stage, self._rules.timeouts[asked.stage]
         patience_s = APPROVER_S if stage is Stage.APPROVE_TOOL and limit_s > APPROVER_S else limit_s + 1
         with trio.move_on_after(patience_s):
             match allowed_at(stage, await hook.ask(asked, limit_s)):

@@ -23,7 +23,7 @@ from hookgate.hooks.zot.roster import Roster
 from hookgate.hooks.zot.spec import ExtensionSpec
 from hookgate.loop.commands.table import RESERVED as OUR_COMMANDS
 from hookgate.processes.child import HelloFailed
-from hookgate.processes.deadlines import Deadlines, open_deadlines
+from hookgate.processes.rounds import Rounds, open_rounds
 from hookgate.processes.last_words import Redact, ended
 from hookgate.program.endings import FAILED
 from hookgate.protocol.chat import Chat
@@ -142,20 +142,20 @@ async def _tried(specs: Sequence[ExtensionSpec], redact: Redact) -> dict[str, St
     started: dict[str, Started] = {}
     roster = Roster(_Nobody(), _nothing)
 
-    async def one(deadlines: Deadlines, spec: ExtensionSpec) -> None:
+    async def one(rounds: Rounds, spec: ExtensionSpec) -> None:
         # Whoever looks at one waits for it no longer than a prompt does.
         patient = replace(spec, roster=roster, start_timeout_s=spec.hello_timeout_s)
-        started[spec.name] = await _start(patient, deadlines, redact)
+        started[spec.name] = await _start(patient, rounds, redact)
 
-    async with open_deadlines() as deadlines, trio.open_nursery() as starts:
+    async with open_rounds() as rounds, trio.open_nursery() as starts:
         for spec in specs:
-            starts.start_soon(one, deadlines, spec)
+            starts.start_soon(one, rounds, spec)
     return started
 
 
-async def _start(spec: ExtensionSpec, deadlines: Deadlines, redact: Redact) -> Started:
+async def _start(spec: ExtensionSpec, rounds: Rounds, redact: Redact) -> Started:
     try:
-        async with spec.open(deadlines) as it:
+        async with spec.open(rounds) as it:
             tools = tuple(tool.spec.name for tool in it.tools)
             return Started("", it.how_ready, tools, tuple(command.name for command in it.commands))
     except HelloFailed as error:

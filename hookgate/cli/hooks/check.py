@@ -31,7 +31,7 @@ async def _checked(named: Named) -> Report:
 
 def _limits(plan: Plan, spec: ProcessSpec) -> Limits:
     """More time in all where a stage has more."""
-    stages_s = {stage: plan.rules.timeout(stage) for stage in spec.stages}
+    stages_s = {stage: plan.rules.timeouts[stage] for stage in spec.stages}
     return Limits(
         hello_s=spec.hello_timeout_s,
         # Of what is no call at a stage: nothing configures that.

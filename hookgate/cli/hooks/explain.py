@@ -98,7 +98,7 @@ def _standing(link: Link, stage: Stage, case: _Case) -> _Standing:
         rules.priority,
         rules.match.mismatch(case.step, case.tool),
         audit=rules.mode == "audit",
-        timeout_s=None if rules.inside else rules.timeout(stage),
+        timeout_s=None if rules.inside else rules.timeouts[stage],
         on_failure=rules.policy(stage),
         known_later=link.rank is not None,
     )

@@ -14,7 +14,7 @@ import trio
 
 from hookgate.processes.deadlines import Deadlines
 from hookgate.processes.outbox import Frame, Outbox
-from hookgate.processes.slot import Slot
+from hookgate.processes.slot import UNSET, Slot
 from hookgate.protocol.codec import encode
 from hookgate.protocol.events.event import Event
 from hookgate.protocol.hook.answers import Failed
@@ -28,13 +28,13 @@ MAX_WAITING_CALLS = 1024
 Settled = Reply | ErrorReply | Failed
 
 
-class _Call(Slot[Settled]):
+class Call(Slot[Settled]):
     """From being asked to being settled; `call_id` and `frame` are set once it has left the waiting line."""
 
     __slots__ = ("call_id", "deadline", "frame", "method", "params", "timeout_s")
 
     def __init__(self, method: str, params: Callable[[float], Params], timeout_s: float) -> None:
-        self._value = self._task = None
+        self._value, self._task = UNSET, None
         self.method, self.params, self.timeout_s = method, params, timeout_s
         self.deadline = monotonic() + timeout_s
         self.call_id = 0
@@ -53,28 +53,40 @@ class Calls:
         self.cancels = False
         self.burst = False
         self._peer, self._outbox, self._deadlines = peer, outbox, deadlines
-        self._calls: dict[int, _Call] = {}
-        self._waiting: deque[_Call] = deque()
+        self._calls: dict[int, Call] = {}
+        self._waiting: deque[Call] = deque()
         self._ended = ""
         self._idle: trio.Event | None = None
 
-    async def ask(self, method: str, params: Callable[[float], Params], timeout_s: float) -> Settled:
-        """`params` is encoded when the call is sent, for the seconds that are left then."""
-        if self._ended:
-            return Failed(self._ended)
-        call = _Call(method, params, timeout_s)
+    def begin(self, method: str, params: Callable[[float], Params], timeout_s: float) -> Call:
+        """To be waited for, and then ended, whatever comes of it. `params` is encoded when the call is sent, for the
+        seconds that are left then."""
+        call = Call(method, params, timeout_s)
         self._deadlines.add(call)
-        if len(self._calls) < self.limit:
+        if self._ended:
+            call.set(Failed(self._ended))
+        elif len(self._calls) < self.limit:
             self._start(call, timeout_s)
         elif len(self._waiting) < MAX_WAITING_CALLS:
             self._waiting.append(call)
         else:
             call.set(Failed(f"{MAX_WAITING_CALLS} calls already wait for it"))
-        try:
-            return await call.wait()
-        finally:
-            self._deadlines.remove(call)
-            self._settle(call)
+        return call
+
+    def end(self, call: Call) -> None:
+        """Its place is free for the next; a hook that wants to know is told to stop."""
+        self._deadlines.remove(call)
+        if not call.call_id:
+            with suppress(ValueError):
+                self._waiting.remove(call)
+            return
+        if self._calls.pop(call.call_id, None) is not None:
+            self._withdraw(call)
+        while self._waiting and len(self._calls) < self.limit:
+            following = self._waiting.popleft()
+            self._start(following, max(0.0, following.deadline - monotonic()))
+        if not self._calls and self._idle is not None:
+            self._idle.set()
 
     def answered(self, reply: Reply | ErrorReply) -> None:
         """It belongs to a call in flight: the peer has seen to that."""
@@ -92,7 +104,7 @@ class Calls:
             self._idle = trio.Event()
             await self._idle.wait()
 
-    def _start(self, call: _Call, left_s: float) -> None:
+    def _start(self, call: Call, left_s: float) -> None:
         call.call_id = self._peer.next_id()
         self._calls[call.call_id] = call
         parts = request_parts(call.call_id, call.method, call.params(left_s))
@@ -101,21 +113,7 @@ class Calls:
         if call.frame is None and not self._outbox.closed:
             call.set(Failed("it does not read its stdin"))
 
-    def _settle(self, call: _Call) -> None:
-        """However a call ends, its place is free for the next; a hook that wants to know is told to stop."""
-        if not call.call_id:
-            with suppress(ValueError):
-                self._waiting.remove(call)
-            return
-        if self._calls.pop(call.call_id, None) is not None:
-            self._withdraw(call)
-        while self._waiting and len(self._calls) < self.limit:
-            following = self._waiting.popleft()
-            self._start(following, max(0.0, following.deadline - monotonic()))
-        if not self._calls and self._idle is not None:
-            self._idle.set()
-
-    def _withdraw(self, call: _Call) -> None:
+    def _withdraw(self, call: Call) -> None:
         self._peer.forget(call.call_id)
         if call.frame is not None and self._outbox.withdraw(call.frame):
             return

@@ -6,7 +6,7 @@ One task owns them all and takes reload requests one after the other; the gate a
 from __future__ import annotations
 
 from collections.abc import AsyncGenerator, Callable, Sequence
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, closing
 
 import structlog
 import trio
@@ -15,7 +15,7 @@ from hookgate.hooks.children.singleton import Singleton, Singletons
 from hookgate.hooks.children.supervise import RequiredHookFailed, Restarts, Startable, SupervisedHook
 from hookgate.hooks.gate import Gate
 from hookgate.hooks.rules import Mount, Rules
-from hookgate.processes.deadlines import Deadlines
+from hookgate.processes.rounds import Rounds
 from hookgate.processes.slot import Slot
 from hookgate.protocol.dataclasses import dataclass, replace
 from hookgate.protocol.events.own_payloads import HookState
@@ -111,7 +111,7 @@ class Mounts:
         self._inside = tuple(inside)
         self._running: dict[str, _Running] = {}
         self._requests, self._inbox = trio.open_memory_channel[tuple[_Wish, Slot[Changes | Exception]]](8)
-        self.deadlines = Deadlines()
+        self._rounds = Rounds()
 
     @property
     def hooks(self) -> tuple[SupervisedHook, ...]:
@@ -150,13 +150,14 @@ class Mounts:
 
     async def run(self, plans: Sequence[Plan], task_status: trio.TaskStatus[None]) -> None:
         """Own the processes until cancelled. Reports started as soon as all of them are on their way."""
-        async with trio.open_nursery() as nursery:
-            nursery.start_soon(self.deadlines.run)
-            nursery.start_soon(self._gate.audits.run)
-            self._adopt({plan.name: self._launch(nursery, plan) for plan in plans})
-            task_status.started()
-            async for wanted, done in self._inbox:
-                done.set(await self._exchange(nursery, wanted))
+        with closing(self._rounds):
+            async with trio.open_nursery() as nursery:
+                nursery.start_soon(self._rounds.run)
+                nursery.start_soon(self._gate.audits.run)
+                self._adopt({plan.name: self._launch(nursery, plan) for plan in plans})
+                task_status.started()
+                async for wanted, done in self._inbox:
+                    done.set(await self._exchange(nursery, wanted))
 
     async def tried(self) -> None:
         """Until every hook is up or has failed its first hello. Raises RequiredHookFailed."""
@@ -228,7 +229,7 @@ class Mounts:
     async def _run_one(self, running: _Running) -> None:
         try:
             with running.scope:
-                await running.hook.run(self.deadlines, self._restarts)
+                await running.hook.run(self._rounds, self._restarts)
         finally:
             running.gone.set()
 

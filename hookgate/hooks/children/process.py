@@ -28,7 +28,7 @@ from hookgate.processes.child import (
     loud,
     open_child,
 )
-from hookgate.processes.deadlines import Deadlines
+from hookgate.processes.rounds import Rounds
 from hookgate.processes.outbox import Outbox, hook_event_frame, runtime_event_frame
 from hookgate.processes.pipes import TakeLines, logged_lines, open_pipes
 from hookgate.protocol.dataclasses import dataclass, replace
@@ -79,14 +79,14 @@ class ProcessSpec:
         """Its failure policy says all of it."""
         return False
 
-    def open(self, deadlines: Deadlines, late: Late) -> AbstractAsyncContextManager[HookProcess]:
+    def open(self, rounds: Rounds, late: Late) -> AbstractAsyncContextManager[HookProcess]:
         """Nobody waits for one that is late: it has failed."""
-        return open_process(self, deadlines)
+        return open_process(self, rounds)
 
 
 @asynccontextmanager
 async def open_process(
-    spec: ProcessSpec, deadlines: Deadlines, stderr: TakeLines | None = None
+    spec: ProcessSpec, rounds: Rounds, stderr: TakeLines | None = None
 ) -> AsyncGenerator[HookProcess]:
     """A started process that has said hello. Leaving stops its whole process group and reaps it.
 
@@ -102,14 +102,15 @@ async def open_process(
     except OSError as error:
         raise HelloFailed(f"cannot start {spec.command[0]!r}: {error.strerror or error}") from None
     child = Child(pipes, max(FLOOD_BYTES, 2 * spec.max_message_bytes))
-    async with open_child(child, HookProcess(spec, child, deadlines), stderr or logged_lines(spec.name)) as hook:
+    hook = HookProcess(spec, child, rounds)
+    async with open_child(child, hook, stderr or logged_lines(spec.name), rounds.reads):
         yield hook
 
 
 class HookProcess:
     """The Hook that a running process is. `ended` is set when it answers no more; `end_reason` says why."""
 
-    def __init__(self, spec: ProcessSpec, child: Child, deadlines: Deadlines) -> None:
+    def __init__(self, spec: ProcessSpec, child: Child, rounds: Rounds) -> None:
         self.name = spec.name
         self.declared = Hello()
         self.strays = 0
@@ -121,8 +122,8 @@ class HookProcess:
         self._answers: dict[Stage, tuple[object, Answer]] = {}
         self._peer = Peer(spec.max_message_bytes)
         frame = runtime_event_frame if spec.event_method == "hook.runtime_event" else hook_event_frame
-        self._outbox = Outbox(child.pipes.stdin, frame, child.cut)
-        self._calls = Calls(self._peer, self._outbox, deadlines, spec.max_in_flight)
+        self._outbox = Outbox(child.pipes.stdin, frame, child.cut, rounds.writes)
+        self._calls = Calls(self._peer, self._outbox, rounds.deadlines, spec.max_in_flight)
 
     @property
     def pid(self) -> int:
@@ -141,7 +142,12 @@ class HookProcess:
         return self._outbox.events_dropped
 
     async def ask(self, question: Question, timeout_s: float) -> Answer:
-        settled = await self._calls.ask(question.stage.method, question.params_parts, timeout_s)
+        # Not in a coroutine of its own: one more round it would be felt by every call.
+        call = self._calls.begin(question.stage.method, question.params_parts, timeout_s)
+        try:
+            settled = await call.wait()
+        finally:
+            self._calls.end(call)
         if isinstance(settled, Reply):
             return self._answer(question.stage, settled.result)
         return Failed(settled.reason)
@@ -171,7 +177,11 @@ class HookProcess:
         """What went wrong, or None with `declared` filled."""
         spec = self._spec
         params = hello_params(spec.name, spec.stages, spec.observes, spec.media_dir)
-        settled = await self._calls.ask("hook.hello", lambda _left_s: (params,), spec.hello_timeout_s)
+        call = self._calls.begin("hook.hello", lambda _left_s: (params,), spec.hello_timeout_s)
+        try:
+            settled = await call.wait()
+        finally:
+            self._calls.end(call)
         if not isinstance(settled, Reply):
             return settled.reason
         try:

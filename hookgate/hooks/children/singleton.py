@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 import structlog
 import trio
 
-from hookgate.processes.deadlines import Deadlines
+from hookgate.processes.rounds import Rounds
 from hookgate.protocol.catalog import StoreFailed
 from hookgate.protocol.dataclasses import dataclass
 from hookgate.protocol.events.event import Event
@@ -144,7 +144,7 @@ class Singletons:
             here.bring(note.body)
 
     @asynccontextmanager
-    async def open(self, spec: Startable, deadlines: Deadlines, late: Late) -> AsyncGenerator[Here | Elsewhere]:
+    async def open(self, spec: Startable, rounds: Rounds, late: Late) -> AsyncGenerator[Here | Elsewhere]:
         """Raises HelloFailed, and then another gateway may try."""
         name, lease = spec.hook_name, f"hook {spec.hook_name}"
         holder = await self._holder(lease)
@@ -156,7 +156,7 @@ class Singletons:
                 nursery.cancel_scope.cancel()
             return
         try:
-            async with spec.open(deadlines, late) as live, trio.open_nursery() as nursery:
+            async with spec.open(rounds, late) as live, trio.open_nursery() as nursery:
                 here = self._here[name] = Here(live)
                 nursery.start_soon(here.follow)
                 nursery.start_soon(self._until_lost, here)
@@ -230,5 +230,5 @@ class Singleton:
     def guards(self, stage: Stage) -> bool:
         return self.spec.guards(stage)
 
-    def open(self, deadlines: Deadlines, late: Late) -> AbstractAsyncContextManager[Here | Elsewhere]:
-        return self.singletons.open(self.spec, deadlines, late)
+    def open(self, rounds: Rounds, late: Late) -> AbstractAsyncContextManager[Here | Elsewhere]:
+        return self.singletons.open(self.spec, rounds, late)

@@ -19,7 +19,7 @@ import trio
 from hookgate.hooks.children.singleton import MOVED, Elsewhere
 from hookgate.processes.backoff import backoff_s
 from hookgate.processes.child import HelloFailed, Late, NotAgain
-from hookgate.processes.deadlines import Deadlines
+from hookgate.processes.rounds import Rounds
 from hookgate.processes.last_words import Redact, ended
 from hookgate.processes.pipes import Runnable
 from hookgate.processes.program_digest import program_digest
@@ -80,7 +80,7 @@ class Startable(Runnable, Protocol):
         """Whether nothing may pass there before it has been up for the first time."""
         ...
 
-    def open(self, deadlines: Deadlines, late: Late) -> AbstractAsyncContextManager[Live]:
+    def open(self, rounds: Rounds, late: Late) -> AbstractAsyncContextManager[Live]:
         """Raises HelloFailed; leaving stops the process."""
         ...
 
@@ -163,7 +163,7 @@ class SupervisedHook:
         if self._live is not None:
             self._live.notify(event)
 
-    async def run(self, deadlines: Deadlines, restarts: Restarts) -> None:
+    async def run(self, rounds: Rounds, restarts: Restarts) -> None:
         """Start, wait for the end, start again; until cancelled.
 
         Raises RequiredHookFailed when a required hook is quarantined.
@@ -171,7 +171,7 @@ class SupervisedHook:
         ends: deque[float] = deque(maxlen=restarts.crash_limit)
         try:
             while True:
-                again = await self._run_once(deadlines)
+                again = await self._run_once(rounds)
                 if again is None:
                     continue
                 crashes = 1 if again else restarts.crash_limit
@@ -182,12 +182,12 @@ class SupervisedHook:
             self._live = None
             self._become("stopped", "")
 
-    async def _run_once(self, deadlines: Deadlines) -> bool | None:
+    async def _run_once(self, rounds: Rounds) -> bool | None:
         """Whether the next start may be soon; None: it did not end, but changed places with another gateway's."""
         spec = self.spec
         self.program = await trio.to_thread.run_sync(program_digest, spec.command, spec.directory)
         try:
-            async with spec.open(deadlines, self._late) as live:
+            async with spec.open(rounds, self._late) as live:
                 self._live, self.been_up = live, True
                 if isinstance(live, Elsewhere):
                     self._become("elsewhere", live.place)

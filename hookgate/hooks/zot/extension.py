@@ -18,7 +18,7 @@ from hookgate.hooks.zot.registered import Registered
 from hookgate.hooks.zot.spec import ExtensionSpec
 from hookgate.hooks.zot.tool import ZotTool, lost_text
 from hookgate.processes.child import FLOOD_LINE_BYTES, Child, Late
-from hookgate.processes.deadlines import Deadlines
+from hookgate.processes.rounds import Rounds
 from hookgate.processes.outbox import Bounds, Outbox
 from hookgate.protocol.chat import Chat
 from hookgate.protocol.events.event import Event
@@ -68,7 +68,7 @@ LAST_WORDS_S = 0.1
 class ZotExtension:
     """The Hook that a running extension is. `ended` is set when it answers no more; `end_reason` says why."""
 
-    def __init__(self, spec: ExtensionSpec, child: Child, deadlines: Deadlines, late: Late) -> None:
+    def __init__(self, spec: ExtensionSpec, child: Child, rounds: Rounds, late: Late) -> None:
         self.name = spec.hook_name
         self.extension = spec.name
         self.rank = spec.rank
@@ -79,8 +79,8 @@ class ZotExtension:
         self._child, self._late = child, late
         self._handshake = Handshake()
         self._peer = ZotPeer()
-        self._outbox = Outbox[Sent](child.pipes.stdin, event_line, child.cut, BOUNDS)
-        self._calls = Calls(self._peer, self._outbox, deadlines)
+        self._outbox = Outbox[Sent](child.pipes.stdin, event_line, child.cut, rounds.writes, BOUNDS)
+        self._calls = Calls(self._peer, self._outbox, rounds.deadlines)
         self._registered = Registered(spec.name, self._calls)
         self._own_calls = ExtensionCalls(spec.name, self._calls, spec.roster.run_tool, self._send)
         self._interception = Interception(Origin(spec.name, spec.project_dir), self._calls, self._warn)

@@ -11,7 +11,7 @@ from hookgate.hooks.children.mounts import Plan
 from hookgate.hooks.rules import AnyPolicy, Rules
 from hookgate.hooks.zot.roster import Roster
 from hookgate.processes.child import Late, Recheck
-from hookgate.processes.deadlines import Deadlines
+from hookgate.processes.rounds import Rounds
 from hookgate.protocol.dataclasses import dataclass, replace
 from hookgate.protocol.hook.hello import Hello
 from hookgate.protocol.hook.match import Matcher, Observed
@@ -73,10 +73,10 @@ class ExtensionSpec:
     def guards(self, stage: Stage) -> bool:
         return stage in self.guarded
 
-    def open(self, deadlines: Deadlines, late: Late = lambda _why: None) -> AbstractAsyncContextManager[ZotExtension]:
+    def open(self, rounds: Rounds, late: Late = lambda _why: None) -> AbstractAsyncContextManager[ZotExtension]:
         from hookgate.hooks.zot.start import open_extension
 
-        return open_extension(self, deadlines, late)
+        return open_extension(self, rounds, late)
 
 
 def extension_plan(spec: ExtensionSpec, *, priority: int = 0, match: Matcher | None = None) -> Plan:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from hookgate.hooks.zot.lateness import Lateness
 from hookgate.hooks.zot.spec import TOKEN, ExtensionSpec
 from hookgate.processes.child import Child, HelloFailed, Late, NotAgain, open_child
-from hookgate.processes.deadlines import Deadlines
+from hookgate.processes.rounds import Rounds
 from hookgate.processes.pipes import Program, open_pipes
 
 if TYPE_CHECKING:
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 @asynccontextmanager
 async def open_extension(
-    spec: ExtensionSpec, deadlines: Deadlines, late: Late = lambda _why: None
+    spec: ExtensionSpec, rounds: Rounds, late: Late = lambda _why: None
 ) -> AsyncGenerator[ZotExtension]:
     """An extension that is ready; `late` hears where that takes long. Leaving sends `shutdown`, stops its whole
     process group and reaps it.
@@ -38,9 +38,9 @@ async def open_extension(
     from hookgate.hooks.zot.extension import ZotExtension
 
     child, lateness = Child(pipes), Lateness(spec, late)
-    extension = ZotExtension(spec, child, deadlines, lateness.begin)
+    extension = ZotExtension(spec, child, rounds, lateness.begin)
     try:
-        async with open_child(child, extension, spec.journal.lines):
+        async with open_child(child, extension, spec.journal.lines, rounds.reads):
             lateness.over(extension.tools)
             yield extension
     except HelloFailed as error:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+from functools import lru_cache
 from typing import Any, cast
 
 from hookgate.protocol.codec import decode, encode, repeated_member
@@ -161,9 +162,14 @@ class Peer:
 
 def request_parts(call_id: int, method: str, params: Params) -> list[bytes | memoryview]:
     """A line in pieces, to be written one after the other; `params` is an encoded JSON object in pieces."""
-    head = b'{"jsonrpc":"2.0","id":%d,"method":"%b","params":' % (call_id, method.encode())
-    parts = [head, *params, b"}\n"]
-    return parts if sum(map(len, parts)) > SHORT_BYTES else [b"".join(parts)]
+    parts = [_head(method) % call_id, *params, b"}\n"]
+    return parts if sum(map(len, params)) > SHORT_BYTES else [b"".join(parts)]
+
+
+@lru_cache(maxsize=64)
+def _head(method: str) -> bytes:
+    """Without the id."""
+    return b'{"jsonrpc":"2.0","id":%%d,"method":"%b","params":' % method.encode().replace(b"%", b"%%")
 
 
 def request_frame(call_id: int, method: str, params: bytes) -> bytes:

@@ -43,15 +43,14 @@ class Stage(StrEnum):
     AFTER_TOOL = "after_tool"
     BEFORE_SEND = "before_send"
 
+    method: str
+
+    def __init__(self, stage: str) -> None:
+        self.method = f"hook.{stage}"
+
     # Enum has one in Python, and each call to a hook looks its stage up nine times.
     __hash__ = str.__hash__
 
-    @property
-    def method(self) -> str:
-        return _METHODS[self]
-
-
-_METHODS: Mapping[Stage, str] = {stage: f"hook.{stage}" for stage in Stage}
 
 MESSAGE_STAGES = frozenset({Stage.ON_MESSAGE, Stage.BEFORE_SEND})
 """Their subject is a ChatMessage."""
@@ -84,12 +83,17 @@ class Question:
     @property
     def call(self) -> ToolCall | None:
         """The one that it is about."""
-        return _call(self.subject)
+        subject = self.subject
+        if isinstance(subject, ToolCall):
+            return subject
+        return subject.call if isinstance(subject, Finished) else None
 
     @property
     def tool(self) -> str:
-        call = _call(self.subject)
-        return call.name if call is not None else ""
+        subject = self.subject
+        if isinstance(subject, ToolCall):
+            return subject.name
+        return subject.call.name if isinstance(subject, Finished) else ""
 
     @property
     def model(self) -> str:
@@ -108,7 +112,7 @@ class Question:
         return b"".join((*self._pieces(), b"}"))
 
     def params_parts(self, timeout_s: float) -> Pieces:
-        """The params with `deadline_ms`, in pieces: what is large is copied for no hook."""
+        """The params with `deadline_ms`, in pieces: what is large is copied for no hook, what is short is two."""
         return (*self._pieces(), _deadline(timeout_s))
 
     def framed_params(self, timeout_s: float) -> bytes:
@@ -117,18 +121,18 @@ class Question:
     def _pieces(self) -> Pieces:
         """The params object without its end: its own members between those that the step has anyway."""
         if not self.encoded:
-            call = _call(self.subject)
-            own = encode(self._members(call))
-            own = own[1:-1] if len(own) <= SHORT_BYTES else memoryview(own)[1:-1]
-            self.encoded.append((self._head(), own, self._context(call)))
+            call, known, source = self.call, self.step.encoded, SOURCES[self.stage]
+            # The same for all questions of a step at one stage, and for nearly all of a step.
+            head = known.get(source) or self._head(source)
+            plain = known.get("context") if call is None or _is_plain(call) else None
+            context, own = plain or self._context(call), encode(self._members(call))
+            short = len(own) <= SHORT_BYTES
+            self.encoded.append((head + own[1:-1] + context,) if short else (head, memoryview(own)[1:-1], context))
         return self.encoded[0]
 
-    def _head(self) -> bytes:
-        """The same for all questions of a step at one stage."""
-        known, source = self.step.encoded, SOURCES[self.stage]
-        if source not in known:
-            known[source] = b'{"meta":%b,' % encoded_meta(self.step, source)
-        return known[source]
+    def _head(self, source: str) -> bytes:
+        head = self.step.encoded[source] = b'{"meta":%b,' % encoded_meta(self.step, source)
+        return head
 
     def _members(self, call: ToolCall | None) -> dict[str, object]:
         subject, chat = self.subject, self.step.inbound.chat
@@ -143,13 +147,10 @@ class Question:
         return members
 
     def _context(self, call: ToolCall | None) -> bytes:
-        """The same for all questions of a step but those about a call that needed more than strict reading."""
-        known = self.step.encoded
         if call is not None and not _is_plain(call):
             return b',"context":%b' % encode(context_members(self.step, call))
-        if "context" not in known:
-            known["context"] = b',"context":%b' % encode(context_members(self.step))
-        return known["context"]
+        context = self.step.encoded["context"] = b',"context":%b' % encode(context_members(self.step))
+        return context
 
 
 @lru_cache(maxsize=64)
@@ -160,12 +161,6 @@ def _deadline(timeout_s: float) -> bytes:
 
 def _is_plain(call: ToolCall) -> bool:
     return call.origin == "native" and (call.decode is STRICT or call.decode == STRICT)
-
-
-def _call(subject: Subject) -> ToolCall | None:
-    if isinstance(subject, ToolCall):
-        return subject
-    return subject.call if isinstance(subject, Finished) else None
 
 
 @known_again(most=64)

@@ -17,9 +17,8 @@ from hookgate.cli.terminal.trust import introduce
 from hookgate.extensions import trust
 from hookgate.extensions.trust import Trust, digest
 from hookgate.hooks.zot.spec import ExtensionSpec
-from hookgate.processes import deadlines
 from hookgate.processes.child import NotAgain
-from hookgate.processes.deadlines import Deadlines
+from hookgate.processes.rounds import Rounds, open_rounds
 from hookgate.sections import Config
 from hookgate.tools.registry import Registry
 from tests.cli.program import DEADLINE_S, none_left
@@ -80,30 +79,30 @@ async def test_after_a_question_all_is_looked_at_again(here: Here) -> None:
 
 
 @asynccontextmanager
-async def open_deadlines() -> AsyncGenerator[Deadlines]:
+async def open_in_time() -> AsyncGenerator[Rounds]:
     with trio.fail_after(DEADLINE_S):
-        async with deadlines.open_deadlines() as table:
-            yield table
+        async with open_rounds() as rounds:
+            yield rounds
 
 
 async def test_one_that_has_changed_is_not_started_again_until_it_is_what_it_was(here: Here, tmp_path: Path) -> None:
-    async with open_deadlines() as deadlines:
+    async with open_in_time() as rounds:
         spec = here.spec
         for _ in range(2):
-            async with spec.open(deadlines) as live:
+            async with spec.open(rounds) as live:
                 assert live.extension == "ext"
         (here.directory / "more.py").touch()
         with pytest.raises(NotAgain, match=r"^it has changed since it was trusted$"):
-            await started(spec, deadlines)
+            await started(spec, rounds)
         (here.directory / "more.py").unlink()
-        await started(spec, deadlines)
+        await started(spec, rounds)
         assert here.flags.trust
         here.flags.trust.forget(here.directory)
         with pytest.raises(NotAgain, match=r"^it is not trusted any more$"):
-            await started(spec, deadlines)
+            await started(spec, rounds)
     await none_left(tmp_path)
 
 
-async def started(spec: ExtensionSpec, deadlines: Deadlines) -> None:
-    async with spec.open(deadlines):
+async def started(spec: ExtensionSpec, rounds: Rounds) -> None:
+    async with spec.open(rounds):
         pass

@@ -23,7 +23,7 @@ from tests.hooks.processes import (
     gone,
     living,
     open_child,
-    open_deadlines,
+    open_rounds,
     spec,
     told,
 )
@@ -109,9 +109,9 @@ async def test_a_stubborn_hook_and_its_grandchildren_have_their_time_and_are_gon
 @pytest.mark.usefixtures("quick_end")
 async def test_a_cancelled_owner_still_stops_and_reaps_the_whole_group() -> None:
     group = 0
-    async with open_deadlines() as deadlines:
+    async with open_rounds() as rounds:
         with trio.CancelScope() as scope:
-            async with open_process(spec("stubborn"), deadlines) as child:
+            async with open_process(spec("stubborn"), rounds) as child:
                 group = child.pid
                 scope.cancel()
                 await trio.sleep_forever()
@@ -143,18 +143,18 @@ async def test_an_error_of_the_user_stops_the_process_and_is_raised() -> None:
 )
 async def test_a_bad_hello_is_refused_and_leaves_nothing_running(mode: str, hello: Any, reason: str) -> None:
     with trio.fail_after(DEADLINE_S):
-        async with open_deadlines() as deadlines:
+        async with open_rounds() as rounds:
             with pytest.raises(HelloFailed) as caught:
-                async with open_process(spec(mode, hello), deadlines):
+                async with open_process(spec(mode, hello), rounds):
                     pytest.fail("it must not open")
     assert str(caught.value) == reason
 
 
 @pytest.mark.usefixtures("quick_end")
 async def test_a_mute_hook_is_given_up_after_the_hello_timeout() -> None:
-    async with open_deadlines() as deadlines:
+    async with open_rounds() as rounds:
         with trio.fail_after(DEADLINE_S), pytest.raises(HelloFailed, match="no answer within 100 ms"):
-            async with open_process(spec("mute", hello_timeout_s=0.1), deadlines):
+            async with open_process(spec("mute", hello_timeout_s=0.1), rounds):
                 pytest.fail("it must not open")
 
 
@@ -167,7 +167,7 @@ async def test_a_mute_hook_is_given_up_after_the_hello_timeout() -> None:
     ],
 )
 async def test_a_command_that_cannot_start_says_why(changes: dict[str, Any], text: str) -> None:
-    async with open_deadlines() as deadlines:
+    async with open_rounds() as rounds:
         with pytest.raises(HelloFailed, match=text):
-            async with open_process(spec(**changes), deadlines):
+            async with open_process(spec(**changes), rounds):
                 pytest.fail("it must not open")

@@ -22,7 +22,7 @@ from tests.hooks.processes import (
     alive,
     ask,
     open_child,
-    open_deadlines,
+    open_rounds,
     question,
     spec,
     told,
@@ -148,9 +148,9 @@ async def test_a_flood_without_lines_ends_the_hook_and_others_have_their_turn_in
 @pytest.mark.usefixtures("quick_end")
 async def test_a_flooding_grandchild_does_not_hold_the_loop_after_the_exit() -> None:
     code = "import os,sys;d=b'x\\n'*32768\nif os.fork(): os._exit(0)\nwhile True: os.write(1,d)"
-    async with open_deadlines() as deadlines:
+    async with open_rounds() as rounds:
         with trio.fail_after(DEADLINE_S), pytest.raises(HelloFailed):
-            async with open_process(spec(command=(sys.executable, "-S", "-E", "-c", code)), deadlines):
+            async with open_process(spec(command=(sys.executable, "-S", "-E", "-c", code)), rounds):
                 pytest.fail("it must not open")
 
 

@@ -18,7 +18,7 @@ from structlog.testing import capture_logs
 from hookgate.hooks.children.supervise import Live, RequiredHookFailed, Restarts, SupervisedHook
 from hookgate.processes import group
 from hookgate.processes.child import Late, NotAgain
-from hookgate.processes.deadlines import Deadlines, open_deadlines
+from hookgate.processes.rounds import Rounds, open_rounds
 from hookgate.processes.last_words import Redact
 from hookgate.protocol.events.event import Event
 from hookgate.protocol.events.payloads import HookState, TurnStart
@@ -57,8 +57,8 @@ async def open_supervised(
     """Cancelled on leaving, as a gateway would be; no group that was seen is left."""
     heard = Told()
     hook = SupervisedHook(spec(mode, **changes), heard, redact)
-    async with open_deadlines() as deadlines, trio.open_nursery() as nursery:
-        nursery.start_soon(hook.run, deadlines, restarts)
+    async with open_rounds() as rounds, trio.open_nursery() as nursery:
+        nursery.start_soon(hook.run, rounds, restarts)
         yield hook, heard
         nursery.cancel_scope.cancel()
     assert hook.state == "stopped"
@@ -148,8 +148,8 @@ async def test_a_crash_loop_is_quarantined_and_only_probed(mode: str, reason: st
 async def test_one_that_must_not_be_started_again_is_quarantined_at_once() -> None:
     heard = Told()
     hook = SupervisedHook(Forbidden(), heard)
-    async with open_deadlines() as deadlines, trio.open_nursery() as nursery:
-        nursery.start_soon(hook.run, deadlines, Restarts(probe_s=0.01))
+    async with open_rounds() as rounds, trio.open_nursery() as nursery:
+        nursery.start_soon(hook.run, rounds, Restarts(probe_s=0.01))
         state = await heard.until("quarantined", 2)
         nursery.cancel_scope.cancel()
     assert state.reason == "it has changed"
@@ -174,7 +174,7 @@ class Forbidden:
         return last or Hello()
 
     @asynccontextmanager
-    async def open(self, deadlines: Deadlines, late: Late) -> AsyncGenerator[Live]:
+    async def open(self, rounds: Rounds, late: Late) -> AsyncGenerator[Live]:
         await trio.lowlevel.checkpoint()
         raise NotAgain("it has changed")
         yield
@@ -229,9 +229,9 @@ async def test_a_required_hook_that_is_lost_ends_everything() -> None:
     heard = Told()
     hook = SupervisedHook(spec("exit_after_hello"), heard)
     hook.required = True
-    async with open_deadlines() as deadlines:
+    async with open_rounds() as rounds:
         with trio.fail_after(DEADLINE_S), pytest.raises(RequiredHookFailed, match="child is required but it exited"):
-            await hook.run(deadlines, QUICK)
+            await hook.run(rounds, QUICK)
     assert hook.state == "stopped"
 
 

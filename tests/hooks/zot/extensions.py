@@ -16,7 +16,7 @@ from hookgate.hooks.zot.extension import ZotExtension
 from hookgate.hooks.zot.roster import Roster
 from hookgate.hooks.zot.spec import ExtensionSpec
 from hookgate.hooks.zot.start import open_extension
-from hookgate.processes.deadlines import open_deadlines
+from hookgate.processes.rounds import open_rounds
 from hookgate.protocol.chat import Chat
 from hookgate.protocol.hook.answers import Answer
 from hookgate.protocol.hook.stages import Question, Stage
@@ -108,8 +108,8 @@ async def open_ext(
 ) -> AsyncGenerator[ZotExtension]:
     """A ready extension; after leaving, its whole group is gone."""
     spec = (theatre or Theatre()).spec(mode, more, **changes)
-    async with open_deadlines() as deadlines:
-        async with open_extension(spec, deadlines) as extension:
+    async with open_rounds() as rounds:
+        async with open_extension(spec, rounds) as extension:
             group = extension.pid
             yield extension
         await gone(group)

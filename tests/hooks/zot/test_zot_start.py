@@ -14,7 +14,7 @@ from hookgate.hooks.zot.spec import extension_environment
 from hookgate.hooks.zot.start import open_extension
 from hookgate.processes import group
 from hookgate.processes.child import HelloFailed
-from hookgate.processes.deadlines import open_deadlines
+from hookgate.processes.rounds import open_rounds
 from hookgate.protocol.hook.stages import Stage
 from tests.hooks.processes import DEADLINE_S, gone, living, until
 from tests.hooks.zot.extensions import Theatre, open_ext, received, run, told
@@ -100,9 +100,9 @@ async def test_one_that_registers_without_end_gets_so_many_and_the_journal_says_
 @pytest.mark.usefixtures("brisk")
 async def test_what_does_not_begin_with_a_hello_is_killed_and_reaped(lines: list[str], reason: str) -> None:
     spec = Theatre().spec("first", lines)
-    async with open_deadlines() as deadlines:
+    async with open_rounds() as rounds:
         with trio.fail_after(DEADLINE_S), pytest.raises(HelloFailed) as failed:
-            async with open_extension(spec, deadlines):
+            async with open_extension(spec, rounds):
                 pytest.fail("it must not open")
     assert str(failed.value) == reason
 
@@ -121,9 +121,9 @@ async def test_what_does_not_begin_with_a_hello_is_killed_and_reaped(lines: list
 @pytest.mark.usefixtures("brisk")
 async def test_an_extension_that_does_not_start_says_why(mode: str, changes: dict[str, Any], reason: str) -> None:
     spec = Theatre().spec(mode, **changes)
-    async with open_deadlines() as deadlines:
+    async with open_rounds() as rounds:
         with trio.fail_after(DEADLINE_S), pytest.raises(HelloFailed) as failed:
-            async with open_extension(spec, deadlines):
+            async with open_extension(spec, rounds):
                 pytest.fail("it must not open")
     assert str(failed.value).startswith(reason)
 
@@ -196,10 +196,10 @@ async def test_shutdown_comes_before_the_end_of_the_input(tmp_path: Path) -> Non
 @pytest.mark.usefixtures("brisk")
 async def test_stubborn_extensions_and_what_they_forked_are_gone_together() -> None:
     groups: list[int] = []
-    async with open_deadlines() as deadlines, trio.open_nursery() as nursery:
+    async with open_rounds() as rounds, trio.open_nursery() as nursery:
 
         async def stubborn(task_status: trio.TaskStatus[None]) -> None:
-            async with open_extension(Theatre().spec("stubborn"), deadlines) as extension:
+            async with open_extension(Theatre().spec("stubborn"), rounds) as extension:
                 await told(extension, "fork")
                 groups.append(extension.pid)
                 task_status.started()
@@ -224,9 +224,9 @@ async def test_a_crash_is_the_end_and_takes_the_tools_away() -> None:
 async def test_cancelling_a_start_leaves_no_process(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(group, "CLOSE_WAIT_S", 0.05)
     before = set(living_children())
-    async with open_deadlines() as deadlines:
+    async with open_rounds() as rounds:
         with trio.move_on_after(0.3) as scope:
-            async with open_extension(Theatre().spec("mute"), deadlines):
+            async with open_extension(Theatre().spec("mute"), rounds):
                 pytest.fail("it must not open")
     assert scope.cancelled_caught
     assert set(living_children()) == before

@@ -17,6 +17,7 @@ import trio
 from hookgate.processes.child import Child, open_child
 from hookgate.processes.outbox import Outbox
 from hookgate.processes.pipes import STDERR_LINES_PER_S, Program, TakeLines, open_pipes
+from hookgate.processes.rounds import Writes, open_rounds
 from hookgate.tools.mcp.asked import plain
 from hookgate.tools.mcp.server import ConnectFailed, ServerSpec
 from hookgate.tools.mcp.transport.ending import Flood
@@ -54,8 +55,10 @@ async def open_stdio(spec: ServerSpec, tap: Tap) -> AsyncGenerator[TransportStre
     outgoing, to_send = anyio.create_memory_object_stream["SessionMessage"](MAX_TO_SEND)
     child = Child(pipes)
     try:
-        async with open_child(child, _Server(child, tap, incoming, to_send), _logged(spec.name)):
-            yield ReadTap(received, tap, judged=True), WriteTap(outgoing, tap)
+        async with open_rounds() as rounds:
+            server = _Server(child, tap, incoming, to_send, rounds.writes)
+            async with open_child(child, server, _logged(spec.name), rounds.reads):
+                yield ReadTap(received, tap, judged=True), WriteTap(outgoing, tap)
     finally:
         for stream in (incoming, received, outgoing, to_send):
             stream.close()
@@ -70,11 +73,12 @@ class _Server:
         tap: Tap,
         incoming: MemoryObjectSendStream[SessionMessage | Exception],
         to_send: MemoryObjectReceiveStream[SessionMessage],
+        writes: Writes,
     ) -> None:
         self._child, self._tap = child, tap
         self._incoming, self._to_send = incoming, to_send
         self._lines = Lines(tap)
-        self._outbox = Outbox[bytes](child.pipes.stdin, lambda event, _dropped: event, child.cut)
+        self._outbox = Outbox[bytes](child.pipes.stdin, lambda event, _dropped: event, child.cut, writes)
 
     def take(self, data: bytes) -> int:
         """The tap knows better than a count of bytes what is a flood."""
