@@ -109,9 +109,9 @@ class Gate:
         """What goes to the chat, as the hooks left it; Dropped: it is withheld. hookgate's own lines are not asked
         about."""
         message = ChatMessage(outbound.text, outbound.media, outbound.kind, in_reply_to=step.inbound.message_id)
-        judged = await self._message(Question(Stage.BEFORE_SEND, step, message), outbound, kept)
-        assert not isinstance(judged, Replied)  # noqa: S101 - no answer at that stage
-        return judged
+        passed = await self._message(Question(Stage.BEFORE_SEND, step, message), outbound, kept)
+        assert not isinstance(passed, Replied)  # noqa: S101 - no answer at that stage
+        return passed
 
     async def _message(self, question: Question, message: M, kept: Recall | None) -> M | Replied | Dropped:
         walked, stage = await self._walk.over(question, kept=kept), question.stage
@@ -124,8 +124,8 @@ class Gate:
                 dropped = decision.dropped(hook, stage, drop)
                 return replace(dropped, reason=self.redacted(dropped.reason), tell=self.redacted(dropped.tell))
             case _:
-                judged = cast("ChatMessage", walked.question.subject)
-                return replace(message, text=judged.text, media=judged.media)
+                passed = cast("ChatMessage", walked.question.subject)
+                return replace(message, text=passed.text, media=passed.media)
 
     async def before_llm(self, step: Step, request: LLMRequest) -> LLMRequest:
         """The request as the hooks left it, the tools that hooks own included."""
@@ -146,16 +146,18 @@ class Gate:
     ) -> Allowed | Answered | Denied:
         """All hooks but the owner of the tool that the call is for by then, which answers in `answer_owned`."""
         walked = await self._walk.over(Question(Stage.BEFORE_TOOL, step, call), owners)
-        judged, mount = walked.question.subject, walked.mount
-        assert isinstance(judged, ToolCall)  # noqa: S101 - a patch never changes the kind of a value
+        passed, mount = walked.question.subject, walked.mount
+        assert isinstance(passed, ToolCall)  # noqa: S101 - a patch never changes the kind of a value
         if mount is None:
-            return Allowed(judged)
+            return Allowed(passed)
         match walked.answer:
             case Respond(call=said, result=result):
-                self.events.emit(HookModified(mount.name, Stage.BEFORE_TOOL, ("result",), judged.name), step)
-                return Answered(judged, replace(judged, **said), result, mount.name, mount.rules.may_respond_unapproved)
+                self.events.emit(HookModified(mount.name, Stage.BEFORE_TOOL, ("result",), passed.name), step)
+                return Answered(
+                    passed, replace(passed, **said), result, mount.name, mount.rules.may_respond_unapproved
+                )
             case answer:
-                return Denied(judged, decision.denial(mount.name, cast("Deny", answer)))
+                return Denied(passed, decision.denial(mount.name, cast("Deny", answer)))
 
     async def approve_tool(self, step: Step, call: ToolCall) -> ToolResult | tuple[Wish, ...]:
         """The refusing result, or who wants a person asked; an empty tuple: approved, or nobody to ask. Approvers are

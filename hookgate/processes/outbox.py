@@ -1,4 +1,4 @@
-"""Frames on their way into a hook's stdin: written at once, or once a round, while the pipe takes them, else by a task.
+"""Frames on their way into a hook's stdin: written at once or once a round, and where the pipe is full by a task.
 
 No caller's deadline reaches a write, so no line is ever cut in half. Events wait in a queue of their own length:
 a full one drops its oldest and says so in the next.

@@ -1,4 +1,4 @@
-"""What is done for all children together, once a round of the event loop: answers read, lines written, deadlines swept.
+"""What is done for all children together, once a round of the loop: answers read, lines written, deadlines swept.
 
 A task of its own for each child and each of these would cost a busy round more than what it does there.
 """

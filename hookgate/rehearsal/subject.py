@@ -12,8 +12,8 @@ from time import perf_counter_ns
 from hookgate.hooks.children.mounts import Plan
 from hookgate.hooks.children.process import HookProcess, ProcessSpec, open_process
 from hookgate.processes.child import HelloFailed
-from hookgate.processes.rounds import open_rounds
 from hookgate.processes.pipes import TakeLines
+from hookgate.processes.rounds import open_rounds
 from hookgate.protocol.dataclasses import dataclass
 from hookgate.protocol.hook.answers import Answer, Failed
 from hookgate.protocol.hook.stages import Question

@@ -24,7 +24,7 @@ from tests.examples.programs import BUNDLED_NODE
 from tests.examples.zot_host import argv, manifest
 from tests.gotool import run_go
 from tests.hooks.doubles import STEP
-from tests.hooks.processes import open_deadlines
+from tests.hooks.processes import open_rounds
 from tests.hooks.zot.extensions import Screen, Theatre
 
 ROOT = Path(__file__).parents[2]

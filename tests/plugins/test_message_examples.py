@@ -22,7 +22,7 @@ from hookgate.protocol.chat import Chat, Inbound, Outbound
 from hookgate.protocol.hook.stages import Stage
 from hookgate.protocol.values import Step
 from tests.hooks.doubles import matching
-from tests.hooks.processes import DEADLINE_S, open_deadlines
+from tests.hooks.processes import DEADLINE_S, open_rounds
 
 PLUGINS = Path(__file__).parents[2] / "plugins" / "python"
 CHAT = Chat("telegram", "42", sender="7")

@@ -23,8 +23,8 @@ from hookgate.hooks.zot.roster import Roster
 from hookgate.hooks.zot.spec import ExtensionSpec
 from hookgate.loop.commands.table import RESERVED as OUR_COMMANDS
 from hookgate.processes.child import HelloFailed
-from hookgate.processes.rounds import Rounds, open_rounds
 from hookgate.processes.last_words import Redact, ended
+from hookgate.processes.rounds import Rounds, open_rounds
 from hookgate.program.endings import FAILED
 from hookgate.protocol.chat import Chat
 from hookgate.protocol.dataclasses import dataclass, replace

@@ -28,9 +28,9 @@ from hookgate.processes.child import (
     loud,
     open_child,
 )
-from hookgate.processes.rounds import Rounds
 from hookgate.processes.outbox import Outbox, hook_event_frame, runtime_event_frame
 from hookgate.processes.pipes import TakeLines, logged_lines, open_pipes
+from hookgate.processes.rounds import Rounds
 from hookgate.protocol.dataclasses import dataclass, replace
 from hookgate.protocol.errors import BadMessage
 from hookgate.protocol.events.event import Event

@@ -19,10 +19,10 @@ import trio
 from hookgate.hooks.children.singleton import MOVED, Elsewhere
 from hookgate.processes.backoff import backoff_s
 from hookgate.processes.child import HelloFailed, Late, NotAgain
-from hookgate.processes.rounds import Rounds
 from hookgate.processes.last_words import Redact, ended
 from hookgate.processes.pipes import Runnable
 from hookgate.processes.program_digest import program_digest
+from hookgate.processes.rounds import Rounds
 from hookgate.protocol.dataclasses import dataclass
 from hookgate.protocol.events.event import Event
 from hookgate.protocol.events.payloads import HookState

@@ -18,8 +18,8 @@ from hookgate.hooks.zot.registered import Registered
 from hookgate.hooks.zot.spec import ExtensionSpec
 from hookgate.hooks.zot.tool import ZotTool, lost_text
 from hookgate.processes.child import FLOOD_LINE_BYTES, Child, Late
-from hookgate.processes.rounds import Rounds
 from hookgate.processes.outbox import Bounds, Outbox
+from hookgate.processes.rounds import Rounds
 from hookgate.protocol.chat import Chat
 from hookgate.protocol.events.event import Event
 from hookgate.protocol.framing import Oversize

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING
 from hookgate.hooks.zot.lateness import Lateness
 from hookgate.hooks.zot.spec import TOKEN, ExtensionSpec
 from hookgate.processes.child import Child, HelloFailed, Late, NotAgain, open_child
-from hookgate.processes.rounds import Rounds
 from hookgate.processes.pipes import Program, open_pipes
+from hookgate.processes.rounds import Rounds
 
 if TYPE_CHECKING:
     from hookgate.hooks.zot.extension import ZotExtension

@@ -18,8 +18,8 @@ from structlog.testing import capture_logs
 from hookgate.hooks.children.supervise import Live, RequiredHookFailed, Restarts, SupervisedHook
 from hookgate.processes import group
 from hookgate.processes.child import Late, NotAgain
-from hookgate.processes.rounds import Rounds, open_rounds
 from hookgate.processes.last_words import Redact
+from hookgate.processes.rounds import Rounds, open_rounds
 from hookgate.protocol.events.event import Event
 from hookgate.protocol.events.payloads import HookState, TurnStart
 from hookgate.protocol.hook.answers import CONTINUE, Failed
