@@ -62,7 +62,7 @@ async def ask_with_room(turn: Turn, step: Step) -> Heard:
 async def _ask_model(turn: Turn, step: Step) -> Heard:
     """Freeze the tools, pass the gate, ask, pass the gate again."""
     # A turn that was stopped by now asks neither hooks nor the model.
-    await trio.lowlevel.checkpoint()
+    await trio.lowlevel.checkpoint_if_cancelled()
     turn.emit(StepBegan(step.iteration + 1), step)
     so_far: list[Shown] = []
     try:
