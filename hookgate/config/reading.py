@@ -8,6 +8,7 @@ from __future__ import annotations
 import os
 import tomllib
 from collections.abc import Sequence
+from functools import cache
 from pathlib import Path
 from typing import cast
 
@@ -18,6 +19,7 @@ from hookgate.mistakes import Where, mistakes
 from hookgate.sections import Config
 
 FILE_NAME = "hookgate.toml"
+NO_PLUGINS = "PYDANTIC_DISABLE_PLUGINS"
 USUAL_MODELS = {"openai": "gpt-5-mini", "anthropic": "claude-sonnet-4-5"}
 """By the kind of a provider, where only the provider is known."""
 
@@ -33,6 +35,21 @@ def load(path: Path | None) -> tuple[Config, Path]:
     except (OSError, UnicodeDecodeError) as error:
         raise ConfigError(f"{file}: cannot be read: {error}") from None
     return _chosen(_placed(parse(text, file), file.resolve().parent)), file.resolve()
+
+
+@cache
+def _build() -> None:
+    """The models' validator, without plugins of pydantic: to find some it reads the entry points of every package that
+    is installed, which takes a thirtieth of a start."""
+    before = os.environ.get(NO_PLUGINS)
+    os.environ[NO_PLUGINS] = "__all__"
+    try:
+        Config.model_rebuild()
+    finally:
+        if before is None:
+            del os.environ[NO_PLUGINS]
+        else:
+            os.environ[NO_PLUGINS] = before
 
 
 def _placed(config: Config, base: Path) -> Config:
@@ -57,6 +74,7 @@ def _placed(config: Config, base: Path) -> Config:
 
 
 def parse(text: str, file: Path) -> Config:
+    _build()
     try:
         data = tomllib.loads(text)
     except tomllib.TOMLDecodeError as error:

@@ -29,7 +29,8 @@ class Policies:
         """What people see from now on, and who they are."""
         self._own = ChannelPolicy(show_denials=config.agent.show_denials and not self._lists_calls)
         self.sections = config.channels
-        self._programs = {*config.keyed, *HttpSection().surfaces}
+        # As usual there; to validate that would take a model of its own, in every start.
+        self._programs = {*config.keyed, *HttpSection.model_construct().surfaces}
         self._chosen = {name: chosen(config, section) for name, section in config.channels.items()}
         programs = ChannelPolicy(show_denials=config.agent.show_denials, show_errors="class")
         self._policies = {
