@@ -39,7 +39,7 @@ def load(path: Path | None) -> tuple[Config, Path]:
 
 @cache
 def _build() -> None:
-    """The models' validator, without plugins of pydantic: to find some it reads the entry points of every package that
+    """The models' validator, without plugins of pydantic: to find some it reads the entry points of all packages that
     is installed, which takes a thirtieth of a start."""
     before = os.environ.get(NO_PLUGINS)
     os.environ[NO_PLUGINS] = "__all__"
