@@ -22,7 +22,7 @@ class Chains:
         self.mounts = tuple(sorted(mounts, key=lambda mount: mount.order))
         self.audited = any(mount.rules.mode == "audit" for mount in self.mounts)
         self._at = {stage: tuple(mount for mount in self.mounts if stage in mount.rules.stages) for stage in Stage}
-        self._matches: dict[tuple[Stage, Chat, tuple[str, ...], str, str, str], tuple[Mount, ...]] = {}
+        self._matches: dict[tuple[Stage, Chat, tuple[str, ...], tuple[str, str], str], tuple[Mount, ...]] = {}
 
     def at(self, stage: Stage) -> tuple[Mount, ...]:
         """By what is configured; a hook may have declared that it stands at fewer."""
@@ -30,10 +30,12 @@ class Chains:
 
     def matching(self, question: Question) -> tuple[Mount, ...]:
         """The hooks of a stage whose match covers the question: the same for every call of a chat to a tool."""
-        stage, step = question.stage, question.step
+        stage, step, subject = question.stage, question.step, question.subject
         if not self._at[stage]:
             return ()
-        key = (stage, step.inbound.chat, step.roles, question.tool, question.model, step.agent)
+        # As the question itself has it; a call is asked about most often.
+        named = (subject.name, step.model) if isinstance(subject, ToolCall) else (question.tool, question.model)
+        key = (stage, step.inbound.chat, step.roles, named, step.agent)
         known = self._matches.get(key)
         if known is None:
             if len(self._matches) >= MAX_KNOWN_MATCHES:

@@ -148,20 +148,21 @@ class HookProcess:
             settled = await call.wait()
         finally:
             self._calls.end(call)
-        if isinstance(settled, Reply):
-            return self._answer(question.stage, settled.result)
-        return Failed(settled.reason)
+        if not isinstance(settled, Reply):
+            return Failed(settled.reason)
+        # What it answered there before counts again where the very same value has come: see Peer.
+        known = self._answers.get(question.stage)
+        if known is not None and known[0] is settled.result:
+            return known[1]
+        return self._answer(question.stage, settled.result)
 
     def _answer(self, stage: Stage, result: Any) -> Answer:  # noqa: ANN401 - JSON
-        """What it answered there last counts again where the very same value has come: see Peer."""
-        known = self._answers.get(stage)
-        if known is not None and known[0] is result:
-            return known[1]
         try:
             answer = parse_answer(stage, result)
         except BadMessage as error:
             return Failed(str(error))
-        if answer is not CONTINUE:
+        # Of one that says several things, the one that takes longest to read.
+        if answer is not CONTINUE or stage not in self._answers:
             self._answers[stage] = (result, answer)
         return answer
 

@@ -124,8 +124,9 @@ class Question:
             call, known, source = self.call, self.step.encoded, SOURCES[self.stage]
             # The same for all questions of a step at one stage, and for nearly all of a step.
             head = known.get(source) or self._head(source)
-            plain = known.get("context") if call is None or _is_plain(call) else None
-            context, own = plain or self._context(call), encode(self._members(call))
+            own = encode(self._members(call))
+            usual = call is None or (call.decode is STRICT and call.origin == "native")
+            context = (known.get("context") if usual else None) or self._context(call)
             short = len(own) <= SHORT_BYTES
             self.encoded.append((head + own[1:-1] + context,) if short else (head, memoryview(own)[1:-1], context))
         return self.encoded[0]
