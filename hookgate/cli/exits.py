@@ -12,9 +12,9 @@ import click
 
 def run(main: Callable[[], Awaitable[int]]) -> None:
     """Run an async command to its exit status."""
-    import trio
+    from hookgate.program.signals import run_interruptibly
 
-    guarded(lambda: trio.run(main))
+    guarded(lambda: run_interruptibly(main))
 
 
 @contextmanager

@@ -3,10 +3,50 @@
 from __future__ import annotations
 
 import signal
-from collections.abc import AsyncGenerator
+import sys
+from collections.abc import AsyncGenerator, Awaitable, Callable
 from contextlib import asynccontextmanager
+from functools import partial
+from typing import TypeVar
 
 import trio
+
+T = TypeVar("T")
+
+SOON_S = 0.5
+STOPPING = "hookgate: stopping what was started, which takes a few seconds"
+
+
+def run_interruptibly(main: Callable[..., Awaitable[T]], *arguments: object) -> T:
+    """`trio.run`, cancelled by the first Ctrl-C: what it has opened is closed in order, however many more there are.
+    Where that is not done soon, or somebody asks again, a line says so.
+
+    Raises what `main` raises, and KeyboardInterrupt.
+    """
+    return trio.run(_until_interrupted, partial(main, *arguments))
+
+
+async def _until_interrupted(main: Callable[[], Awaitable[T]]) -> T:
+    with trio.CancelScope() as scope:
+        heard = trio.Event()
+        # No nursery, which would wrap what is raised.
+        trio.lowlevel.spawn_system_task(_cancel_on_interrupt, scope, heard)
+        await heard.wait()
+        return await main()
+    raise KeyboardInterrupt
+
+
+async def _cancel_on_interrupt(scope: trio.CancelScope, heard: trio.Event) -> None:
+    with trio.open_signal_receiver(signal.SIGINT) as interrupts:
+        heard.set()
+        await anext(interrupts)
+        scope.cancel()
+        with trio.move_on_after(SOON_S):
+            await anext(interrupts)
+        sys.stderr.write(f"{STOPPING}\n")
+        sys.stderr.flush()
+        async for _number in interrupts:
+            pass
 
 
 @asynccontextmanager

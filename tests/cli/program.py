@@ -262,6 +262,9 @@ class Fifo:
         with trio.fail_after(DEADLINE_S):
             assert await self._stream.receive_some(16)
 
+    async def ring(self) -> None:
+        await self._stream.send_all(b"x")
+
 
 @asynccontextmanager
 async def open_fifo(path: Path) -> AsyncGenerator[Fifo]:
