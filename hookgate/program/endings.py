@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Iterator
 from typing import cast
 
@@ -35,6 +36,11 @@ def ending(error: BaseException) -> tuple[str, int] | None:
         texts[plain[0]] = None
         statuses.add(plain[1])
     return "\n".join(filter(None, texts)), max(statuses)
+
+
+def over_echo() -> str:
+    """What begins a line on stderr where Ctrl-C was pressed: a terminal has written `^C` there."""
+    return "\r" if sys.stderr.isatty() else ""
 
 
 def _plain(error: BaseException) -> tuple[str, int] | None:

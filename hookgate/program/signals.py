@@ -5,11 +5,14 @@ from __future__ import annotations
 import signal
 import sys
 from collections.abc import AsyncGenerator, Awaitable, Callable
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, suppress
 from functools import partial
+from types import FrameType
 from typing import TypeVar
 
 import trio
+
+from hookgate.program.endings import over_echo
 
 T = TypeVar("T")
 
@@ -27,26 +30,36 @@ def run_interruptibly(main: Callable[..., Awaitable[T]], *arguments: object) -> 
 
 
 async def _until_interrupted(main: Callable[[], Awaitable[T]]) -> T:
+    pressed, again = trio.Event(), trio.Event()
+    token = trio.lowlevel.current_trio_token()
+
+    def hear() -> None:
+        (again if pressed.is_set() else pressed).set()
+        scope.cancel()
+
+    def handle(_number: int, _frame: FrameType | None) -> None:
+        with suppress(trio.RunFinishedError):
+            token.run_sync_soon(hear)
+
+    # No nursery, which would wrap what is raised.
+    trio.lowlevel.spawn_system_task(_say_that_it_stops, pressed, again)
     with trio.CancelScope() as scope:
-        heard = trio.Event()
-        # No nursery, which would wrap what is raised.
-        trio.lowlevel.spawn_system_task(_cancel_on_interrupt, scope, heard)
-        await heard.wait()
-        return await main()
+        before = signal.signal(signal.SIGINT, handle)
+        try:
+            return await main()
+        finally:
+            # What was interrupted ends from here on, whatever else is pressed.
+            if not pressed.is_set():
+                signal.signal(signal.SIGINT, before)
     raise KeyboardInterrupt
 
 
-async def _cancel_on_interrupt(scope: trio.CancelScope, heard: trio.Event) -> None:
-    with trio.open_signal_receiver(signal.SIGINT) as interrupts:
-        heard.set()
-        await anext(interrupts)
-        scope.cancel()
-        with trio.move_on_after(SOON_S):
-            await anext(interrupts)
-        sys.stderr.write(f"{STOPPING}\n")
-        sys.stderr.flush()
-        async for _number in interrupts:
-            pass
+async def _say_that_it_stops(pressed: trio.Event, again: trio.Event) -> None:
+    await pressed.wait()
+    with trio.move_on_after(SOON_S):
+        await again.wait()
+    sys.stderr.write(f"{over_echo()}{STOPPING}\n")
+    sys.stderr.flush()
 
 
 @asynccontextmanager

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import os
 import shlex
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Container, Mapping, Sequence
 from dataclasses import field
 from functools import partial
 from pathlib import Path
@@ -116,8 +116,14 @@ class Extensions:
 
     def loaded(self, mounts: Mounts) -> tuple[str, ...]:
         """The names of those that are up, in load order."""
-        up = {hook.name for hook in mounts.hooks if hook.pid}
-        return tuple(plan.spec.name for plan in self.plans if plan.name in up)
+        return self._named({hook.name for hook in mounts.hooks if hook.pid})
+
+    def starting(self, mounts: Mounts) -> tuple[str, ...]:
+        """The names of those that take their time and may yet come, in load order."""
+        return self._named({hook.name for hook in mounts.hooks if hook.state == "starting"})
+
+    def _named(self, hooks: Container[str]) -> tuple[str, ...]:
+        return tuple(plan.spec.name for plan in self.plans if plan.name in hooks)
 
     async def reload(self, mounts: Mounts, found: Found | None = None) -> None:
         """Look again, stop all extensions, start what is there now; returns when each is up or has failed.

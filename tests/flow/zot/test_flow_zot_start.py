@@ -173,7 +173,7 @@ async def test_a_chat_says_whom_it_waits_for_and_begins_once_it_is_there(tmp_pat
     (cold / "extension.json").write_text(json.dumps({**manifest, **waits}))
     patient = "[zot]\nhello_timeout_ms = 60000\n"
     async with open_terminal(configured(tmp_path, NOWHERE, patient), "chat", "--no-ext", "-e", str(cold)) as screen:
-        await screen.sees("waiting for the hello of zot:cold")
+        await screen.sees("waiting for the hello of cold")
         with trio.fail_after(DEADLINE_S):
             await trio.to_thread.run_sync(gate.write_text, "go\n", abandon_on_cancel=True)
         await screen.sees("1 extension")
