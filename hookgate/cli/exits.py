@@ -12,9 +12,9 @@ import click
 
 def run(main: Callable[[], Awaitable[int]]) -> None:
     """Run an async command to its exit status."""
-    import trio
+    from hookgate.program.signals import run_interruptibly
 
-    guarded(lambda: trio.run(main))
+    guarded(lambda: run_interruptibly(main))
 
 
 @contextmanager
@@ -33,7 +33,7 @@ def needing_gateway() -> Generator[None]:
 def guarded(command: Callable[[], int]) -> None:
     """Exit with the command's status; what a person can mend is one line on stderr, never a traceback."""
     from hookgate.channels.printable import printable
-    from hookgate.program.endings import ending
+    from hookgate.program.endings import INTERRUPTED, ending, over_echo
 
     try:
         status = command()
@@ -45,7 +45,7 @@ def guarded(command: Callable[[], int]) -> None:
             raise
         text, status = plain
         if text:
-            click.echo(printable(text), err=True)
+            click.echo(f"{over_echo() if status == INTERRUPTED else ''}{printable(text)}", err=True)
         else:
             _unread()
     raise SystemExit(status)

@@ -94,7 +94,7 @@ def hookgate() -> None:
 @click.option("-e", "--ext", multiple=True, type=FOLDER, help="Load the extension in this folder; may be repeated.")
 @click.option("--no-ext", is_flag=True, help="Load no extensions but those of --ext.")
 @click.option("--no-skill", is_flag=True, help="Offer no skills to the model.")
-@click.option("--no-context-files", is_flag=True, help="Do not tell the model what AGENTS.md says.")
+@click.option("-nc", "--no-context-files", is_flag=True, help="Do not tell the model what AGENTS.md says.")
 @taken
 def chat(
     config_file: Path | None,

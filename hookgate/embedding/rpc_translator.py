@@ -42,6 +42,8 @@ OWN = "hookgate"
 CANCELLED = "context canceled"
 """zot's word for a turn that was aborted."""
 WITHHELD = " withheld the reply"
+PARAGRAPH = 2
+"""Line breaks before one."""
 
 Tell = Callable[[events.Event], None]
 
@@ -63,7 +65,7 @@ class Narration:
     def __init__(self, scene: Scene, tell: Tell, scope: trio.CancelScope) -> None:
         self._scene, self._tell, self._scope = scene, tell, scope
         self._open = False
-        self._speaking = self._wrote = False
+        self._speaking, self._line_breaks = False, PARAGRAPH
         # Calls of the reply that is coming, by id: whether they are still being written.
         self._written: dict[str, bool] = {}
         self._unanswered: dict[str, None] = {}
@@ -78,7 +80,7 @@ class Narration:
             case Prompted(inbound=inbound):
                 self._tell(events.UserMessage(said(inbound.text, inbound.media), told.time))
             case StepBegan(number=number):
-                self._open, self._speaking, self._wrote = True, False, False
+                self._open, self._speaking, self._line_breaks = True, False, PARAGRAPH
                 self._scene.ledger.begin()
                 self._tell(events.TurnStart(number))
             case CallWritten(piece=piece):
@@ -108,15 +110,16 @@ class Narration:
 
     def text(self, piece: str) -> None:
         self._speak()
-        self._wrote = True
         self._tell(events.TextDelta(piece))
+        ends = len(piece) - len(piece.rstrip("\n"))
+        self._line_breaks = ends + (self._line_breaks if ends == len(piece) else 0)
 
     def restart(self) -> None:
         """The reply is written anew. Whoever shows one message at a time begins it again, as zot does when one
         starts; whoever only prints what comes has a paragraph between the two."""
-        if self._wrote:
-            self._tell(events.TextDelta("\n\n"))
-        self._wrote = False
+        if missing := "\n" * (PARAGRAPH - self._line_breaks):
+            self._tell(events.TextDelta(missing))
+        self._line_breaks = PARAGRAPH
         self._tell(events.AssistantStart())
 
     def sent(self, outbound: Outbound) -> None:

@@ -12,6 +12,11 @@ def loaded_extensions(runtime: Runtime) -> tuple[str, ...]:
     return runtime.extensions.loaded(runtime.mounts) if runtime.extensions else ()
 
 
+def starting_extensions(runtime: Runtime) -> tuple[str, ...]:
+    """The names of those that have not come up yet and still may, in load order."""
+    return runtime.extensions.starting(runtime.mounts) if runtime.extensions else ()
+
+
 def extension_problems(runtime: Runtime) -> tuple[str, ...]:
     """A line for each that could not be loaded; all else goes on."""
     return runtime.extensions.problems(runtime.mounts) if runtime.extensions else ()

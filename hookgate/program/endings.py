@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import sys
+from collections.abc import Iterator
 from typing import cast
 
 from hookgate.config import ConfigError
@@ -24,8 +26,24 @@ GATEWAY_EXTRA = frozenset(
 
 
 def ending(error: BaseException) -> tuple[str, int] | None:
-    """None for what is nobody's doing but ours: that deserves its traceback. The line is empty where there is
+    """None for what is nobody's doing but ours: that deserves its traceback. The lines are empty where there is
     nothing to say."""
+    texts, statuses = dict[str, None](), set[int]()
+    for one in _leaves(error):
+        plain = _plain(one)
+        if plain is None:
+            return None
+        texts[plain[0]] = None
+        statuses.add(plain[1])
+    return "\n".join(filter(None, texts)), max(statuses)
+
+
+def over_echo() -> str:
+    """What begins a line on stderr where Ctrl-C was pressed: a terminal has written `^C` there."""
+    return "\r" if sys.stderr.isatty() else ""
+
+
+def _plain(error: BaseException) -> tuple[str, int] | None:
     from hookgate.control.client import ControlFailed, NothingRunning
     from hookgate.control.place import ControlUnavailable
     from hookgate.hooks.children.supervise import RequiredHookFailed
@@ -33,7 +51,7 @@ def ending(error: BaseException) -> tuple[str, int] | None:
     from hookgate.tools.errors import SandboxUnavailable
     from hookgate.tools.mcp.server import RequiredServerFailed
 
-    match _single(error):
+    match error:
         case ConfigError() as mistake:
             return f"hookgate: {mistake}", CONFIGURATION
         case (
@@ -58,11 +76,10 @@ def ending(error: BaseException) -> tuple[str, int] | None:
             return None
 
 
-def _single(error: BaseException) -> BaseException:
-    """Nurseries wrap what leaves them in groups, one in another."""
-    while isinstance(error, BaseExceptionGroup):
-        inner = cast("BaseExceptionGroup[BaseException]", error).exceptions
-        if len(inner) != 1:
-            break
-        error = inner[0]
-    return cast("BaseException", error)
+def _leaves(error: BaseException) -> Iterator[BaseException]:
+    """Nurseries wrap what leaves them in groups, one in another, and several things may leave one at once."""
+    if isinstance(error, BaseExceptionGroup):
+        for inner in cast("BaseExceptionGroup[BaseException]", error).exceptions:
+            yield from _leaves(inner)
+    else:
+        yield error

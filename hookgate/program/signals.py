@@ -3,10 +3,63 @@
 from __future__ import annotations
 
 import signal
-from collections.abc import AsyncGenerator
-from contextlib import asynccontextmanager
+import sys
+from collections.abc import AsyncGenerator, Awaitable, Callable
+from contextlib import asynccontextmanager, suppress
+from functools import partial
+from types import FrameType
+from typing import TypeVar
 
 import trio
+
+from hookgate.program.endings import over_echo
+
+T = TypeVar("T")
+
+SOON_S = 0.5
+STOPPING = "hookgate: stopping what was started, which takes a few seconds"
+
+
+def run_interruptibly(main: Callable[..., Awaitable[T]], *arguments: object) -> T:
+    """`trio.run`, cancelled by the first Ctrl-C: what it has opened is closed in order, however many more there are.
+    Where that is not done soon, or somebody asks again, a line says so.
+
+    Raises what `main` raises, and KeyboardInterrupt.
+    """
+    return trio.run(_until_interrupted, partial(main, *arguments))
+
+
+async def _until_interrupted(main: Callable[[], Awaitable[T]]) -> T:
+    pressed, again = trio.Event(), trio.Event()
+    token = trio.lowlevel.current_trio_token()
+
+    def hear() -> None:
+        (again if pressed.is_set() else pressed).set()
+        scope.cancel()
+
+    def handle(_number: int, _frame: FrameType | None) -> None:
+        with suppress(trio.RunFinishedError):
+            token.run_sync_soon(hear)
+
+    # No nursery, which would wrap what is raised.
+    trio.lowlevel.spawn_system_task(_say_that_it_stops, pressed, again)
+    with trio.CancelScope() as scope:
+        before = signal.signal(signal.SIGINT, handle)
+        try:
+            return await main()
+        finally:
+            # What was interrupted ends from here on, whatever else is pressed.
+            if not pressed.is_set():
+                signal.signal(signal.SIGINT, before)
+    raise KeyboardInterrupt
+
+
+async def _say_that_it_stops(pressed: trio.Event, again: trio.Event) -> None:
+    await pressed.wait()
+    with trio.move_on_after(SOON_S):
+        await again.wait()
+    sys.stderr.write(f"{over_echo()}{STOPPING}\n")
+    sys.stderr.flush()
 
 
 @asynccontextmanager

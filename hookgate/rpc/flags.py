@@ -30,17 +30,20 @@ Speaks newline-delimited JSON on stdin and stdout: commands in, responses and ev
   --no-tools                   no built-in tools
   --tools NAMES                only these, with commas between
   --ext, -e PATH               load this extension; may be repeated
-  --no-ext                     load no other extensions
-  --no-skill                   no skills
-  --with-skills                skills, whatever --no-tools and --tools say
-  --no-context-files           do not tell the model what AGENTS.md says
+  --no-ext, --no-extensions    load no other extensions
+  --no-skill, --no-skills      no skills
+  --with-skills, --with-skill  skills, whatever --no-tools and --tools say
+  --no-context-files, -nc      do not tell the model what AGENTS.md says
   --rpc-approvals              ask for approvals here, instead of denying what needs one
   --compact-done               `done` after a compaction too, which zot does not send
   --session NAME               keep the conversation, or go on with the one kept so
   --continue, -c               go on with the one that was kept last in this folder
+  --no-session                 keep none, whatever else is said
   --config FILE                instead of ./hookgate.toml
   --list-models                print the known models, and exit
   --version, -v                print the version, and exit
+  --help, -h                   print this, and exit
+  --no-yolo, --resume, -r      taken for zot's sake; they change nothing
 """
 _LEVELS = ("off", *LEVELS)
 
@@ -79,6 +82,7 @@ _ALIASES: Mapping[str, str] = {
     "-c": "--continue",
     "-e": "--ext",
     "-h": "--help",
+    "-nc": "--no-context-files",
     "-r": "--resume",
     "-v": "--version",
     "--no-extensions": "--no-ext",
@@ -90,6 +94,9 @@ _MODES: Mapping[str, str] = {
     "-p": "one question is for `{prog} chat --once TEXT`",
     "--print": "one question is for `{prog} chat --once TEXT`",
     "--json": "send a prompt on stdin: what comes back has these events",
+    "--stats": "`get_state` and every `usage` event say what the conversation has cost",
+    "--insecure": "certificates are always checked; SSL_CERT_FILE names the file of an authority of your own",
+    "--codemode": "hookgate has no such mode, and the model calls tools one by one",
 }
 """Flags of zot that want something else than RPC, and who has that."""
 _OWN = (

@@ -46,7 +46,7 @@ def run_rpc(arguments: Sequence[str]) -> int:
     try:
         flags = parse_flags(arguments, program)
     except BadFlags as mistake:
-        _say(f"{usage(program)}\n{mistake}")
+        _say(f"{program}: rpc: {mistake}\n{program} rpc --help lists the flags")
         return FAILED
     if flags.help:
         sys.stdout.write(usage(program))

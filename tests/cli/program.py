@@ -32,7 +32,7 @@ _ON_TERMINAL = (
     "import fcntl, os, sys, termios; os.setsid(); fcntl.ioctl(0, termios.TIOCSCTTY, 0); "
     "os.execv(sys.argv[1], sys.argv[1:])"
 )
-_ESCAPE = re.compile(r"\x1b\[([0-9]*)C|\x1b\[[0-9;?]*[A-Za-z]|\x1b[=>]|\x1b\][^\x07]*\x07|[\r\x08]")
+_ESCAPE = re.compile(r"\x1b\[([0-9]*)C|\x1b\[[0-9;?]*[A-Za-z]|\x1b[=>D78]|\x1b\][^\x07]*\x07|[\r\x08]")
 
 
 def configured(folder: Path, url: str, more: str = "") -> Path:
@@ -261,6 +261,9 @@ class Fifo:
     async def rings(self) -> None:
         with trio.fail_after(DEADLINE_S):
             assert await self._stream.receive_some(16)
+
+    async def ring(self) -> None:
+        await self._stream.send_all(b"x")
 
 
 @asynccontextmanager

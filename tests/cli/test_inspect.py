@@ -295,6 +295,16 @@ def checked(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.Capt
 
 
 @with_and_without("bwrap")
+def test_a_section_about_an_extension_that_is_not_there_is_a_note(checked: Checked, tmp_path: Path) -> None:
+    extension(tmp_path / "work/.zot/extensions", "weather")
+    section = "[zot.extensions.{}]\nenabled = true\n"
+    assert checked(section.format("weather")) == []
+    why = "there is no such extension (did you mean 'weather'?); does --ext name its folder?"
+    assert checked(section.format("wether")) == [f"zot.extensions.wether: {why}"]
+    assert checked(f"[zot]\nenabled = false\n{section.format('wether')}") == []
+
+
+@with_and_without("bwrap")
 def test_names_that_match_nothing_known_are_notes(checked: Checked) -> None:
     assert checked(
         '[[tools.preferences]]\ntools = ["web_*", "docs__find", "reed", "provider:mcp:*", "provider:hook:no"]\n'

@@ -182,6 +182,20 @@ async def test_what_is_kept_by_name_is_trimmed_though_nobody_opens_it(folder: Pa
     assert old.stat().st_mtime == pytest.approx(written)
 
 
+async def test_a_conversation_that_is_kept_is_listed_with_what_goes_on_with_it_and_shown_by_that_name(
+    folder: Path,
+) -> None:
+    for channel, name in (("cli", "mine"), ("rpc", "bot"), ("rpc", "mine")):
+        await fill(folder / "journal.sessions" / channel / f"{name}.db")
+    listed = await said(folder, "sessions", "list")
+    for shown in ("(hookgate chat --session mine)", "(hookgate rpc --session bot)", "(hookgate rpc --session mine)"):
+        assert shown in listed
+    one = await said(folder, "sessions", "show", ANN.id, "--session", "bot")
+    assert one
+    assert await said(folder, "sessions", "show", ANN.session, "--session", "rpc/bot") == one
+    assert await said(folder, "sessions", "show", ANN.session, "--session", "mine") == one
+
+
 async def test_damage_is_said_line_by_line_and_mended_by_nobody(folder: Path) -> None:
     file = folder / "journal.db"
     with closing(sqlite3.connect(file)) as other:

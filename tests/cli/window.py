@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from unicodedata import combining, east_asian_width
 
-_TOKEN = re.compile(r"\x1b\[([0-9;?]*)([A-Za-z])|\x1b[=>]|\x1b\][^\x07]*\x07|([\s\S])")
+_TOKEN = re.compile(r"\x1b\[([0-9;?]*)([A-Za-z])|\x1b([=>D78])|\x1b\][^\x07]*\x07|([\s\S])")
 
 
 class Window:
@@ -15,6 +15,7 @@ class Window:
         self._rows, self._columns = rows, columns
         self._cells = [[""] * columns for _ in range(rows)]
         self._row = self._column = 0
+        self._saved = (0, 0)
 
     @property
     def shown(self) -> list[str]:
@@ -25,10 +26,12 @@ class Window:
 
     def write(self, text: str) -> None:
         for found in _TOKEN.finditer(text):
-            if found[3]:
-                self._put(found[3])
+            if found[4]:
+                self._put(found[4])
             elif found[2]:
                 self._control(found[1], found[2])
+            elif found[3]:
+                self._escape(found[3])
 
     def _put(self, char: str) -> None:
         match char:
@@ -58,11 +61,24 @@ class Window:
             self._row -= 1
             self._cells = [*self._cells[1:], [""] * self._columns]
 
+    def _escape(self, letter: str) -> None:
+        match letter:
+            case "D":
+                self._down()
+            case "7":
+                self._saved = self._row, self._column
+            case "8":
+                self._row, self._column = self._saved
+            case _:
+                pass
+
     def _control(self, given: str, letter: str) -> None:
         count = int(given) if given.isdigit() else 1
         match letter:
             case "A":
                 self._row = max(self._row - count, 0)
+            case "B":
+                self._row = min(self._row + count, self._rows - 1)
             case "C":
                 self._column = min(self._column + count, self._columns - 1)
             case "D":

@@ -34,6 +34,13 @@ async def test_the_commands_print_what_the_page_shows(tmp_path: Path) -> None:
     )
 
 
+async def test_zots_two_files_become_what_the_page_shows(tmp_path: Path) -> None:
+    for part in PAGE.marked("zot"):
+        (tmp_path / part.mark.removeprefix("zot ")).write_text(part.text)
+    printed = (await run(tmp_path, "migrate", "zot", str(tmp_path))).stdout.decode()
+    assert tomllib.loads(printed) == tomllib.loads(PAGE.one("taken").text)
+
+
 def test_the_tables_name_the_events_and_the_tools() -> None:
     events = set[str]()
     for part in PAGE.marked("table"):

@@ -94,11 +94,11 @@ def test_the_table_of_flags_names_every_flag() -> None:
     valued = {"--max-steps": ["1"], "--no-tools": [], **{name: ["--no-tools"] for name in skills}}
     switches = {"--no-ext", "--rpc-approvals", "--no-skill", "--no-context-files", "--no-yolo", "--continue", "-c"}
     switches |= {"--no-extensions", "--no-skills", "--no-session", "--compact-done", "--resume", "-r", "-v"}
-    switches |= {"--list-models", "--version"}
+    switches |= {"--list-models", "--version", "-nc"}
     for name in named:
         given = [] if name in switches else valued.get(name, ["x"])
         assert parse_flags([name, *given]) != parse_flags(given if name in skills else []), name
-    assert len(set(named)) == len(named) == 33
+    assert len(set(named)) == len(named) == 34
 
 
 def test_its_numbers_and_links_are_right() -> None:

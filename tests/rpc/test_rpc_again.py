@@ -61,6 +61,12 @@ async def test_another_text_is_a_message_that_starts_again(tmp_path: Path) -> No
     assert types(frames[starts[1] :]) == PLAIN[3:]
 
 
+@pytest.mark.parametrize(("ends", "between"), [(" ", "\n\n"), ("\n", "\n"), ("\n\n", "")])
+async def test_one_empty_line_stands_before_another_text(tmp_path: Path, ends: str, between: str) -> None:
+    frames = await prompted(tmp_path, cut(says("First.", ends), 3), says("Other."))
+    assert written(frames) == f"First.{ends}{between}Other."
+
+
 async def test_what_was_read_stays_where_no_other_try_says_more(tmp_path: Path) -> None:
     tries = [cut(says(*WORDS), at) for at in (BROKEN, 1, 2)]
     frames = await prompted(tmp_path, *tries)

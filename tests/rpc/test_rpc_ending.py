@@ -13,7 +13,7 @@ import pytest
 import trio
 
 from hookgate import __version__
-from hookgate.rpc.flags import BadFlags, parse_flags
+from hookgate.rpc.flags import BadFlags, parse_flags, usage
 from tests.cli.program import HOOKGATE, environment, hook, none_left, processes_of, run
 from tests.cli.rpc_client import Frame, one, open_rpc, scripted, types
 from tests.cli.zot.zot_folders import extension
@@ -263,16 +263,29 @@ async def test_an_approval_that_waits_at_the_end_of_stdin_is_denied(tmp_path: Pa
         (("--nope",), 'unknown flag "--nope"\n'),
         (("--provider",), "--provider requires a value\n"),
         (("--max-steps", "0"), '--max-steps must be a positive integer, not "0"\n'),
+        (("--stats",), "--stats is no flag of rpc: `get_state` and every `usage` event say what "),
+        (("--insecure",), "--insecure is no flag of rpc: certificates are always checked; "),
+        (("--codemode",), "--codemode is no flag of rpc: hookgate has no such mode, "),
         (("-p", "hi"), "-p is no flag of rpc: one question is for `hookgate chat --once TEXT`\n"),
         (("--session", "/old/s.jsonl"), "kept by a name here, and zot's files of them are not read\n"),
         (("stray",), 'unexpected argument "stray"\n'),
     ],
 )
-async def test_wrong_flags_are_named_after_the_help(tmp_path: Path, flags: tuple[str, ...], said: str) -> None:
+async def test_a_mistake_in_a_flag_is_one_line_and_a_second_points_to_the_help(
+    tmp_path: Path, flags: tuple[str, ...], said: str
+) -> None:
     ended = await run(tmp_path, "rpc", *flags)
     assert (ended.returncode, ended.stdout) == (1, b"")
-    assert ended.stderr.decode().startswith("Usage: hookgate rpc [FLAGS]")
-    assert ended.stderr.decode().endswith(said)
+    mistake, pointer = ended.stderr.decode().splitlines(keepends=True)
+    assert mistake.startswith("hookgate: rpc: ")
+    assert said in mistake
+    assert pointer == "hookgate rpc --help lists the flags\n"
+
+
+def test_the_help_names_every_flag_that_the_page_has() -> None:
+    page = (Path(__file__).parents[2] / "docs" / "rpc.md").read_text().partition("## Flags")[2]
+    flags = {flag for row in page.splitlines() if row.startswith("| `-") for flag in re.findall("`(-[^` ]+)", row)}
+    assert flags == set(re.findall(r"(?<=[ ])--?[a-z][a-z-]*", usage("hookgate"))) - {"--help", "-h"}
 
 
 @pytest.mark.parametrize(
@@ -380,7 +393,7 @@ async def test_models_and_version_are_listed_without_a_key(tmp_path: Path) -> No
 
 
 async def test_a_chat_takes_zots_names_of_its_flags(tmp_path: Path) -> None:
-    flags = ("--no-skills", "--no-extensions", "--with-skill", "--no-session", "-c")
+    flags = ("--no-skills", "--no-extensions", "--with-skill", "--no-session", "-c", "-nc")
     ended = await run(scripted(tmp_path, {"text": "Hello."}), "chat", *flags, "--once", "hi")
     assert (ended.returncode, ended.stdout.decode().strip()) == (0, "Hello.")
 
@@ -406,4 +419,4 @@ async def test_a_program_named_zot_is_found_on_path_and_serves_an_openai_model(t
         assert body["messages"][0] == {"role": "system", "content": "Be brief.\n\nBe kind."}
         assert [tool["function"]["name"] for tool in body.get("tools", ())] == []
     ended = await trio.run_process([str(zot), "rpc", "--nope"], check=False, capture_stderr=True, env=env)
-    assert ended.stderr.startswith(b"Usage: zot rpc [FLAGS]")
+    assert ended.stderr == b'zot: rpc: unknown flag "--nope"\nzot rpc --help lists the flags\n'

@@ -8,7 +8,8 @@ from pathlib import Path
 from typing import Any
 
 from tests.cli.rpc_client import Frame, one, open_rpc, scripted, types
-from tests.model_server import chunk, events, open_model_server, says
+from tests.model_server import SILENT, chunk, events, open_model_server, says
+from tests.processes import until
 
 KEY = {"OPENAI_API_KEY": "sk-test"}
 WRITING = ["tool_use_start", "tool_use_args", "tool_use_end"]
@@ -68,6 +69,36 @@ async def test_a_reply_that_breaks_off_puts_its_calls_down_and_is_written_anew(t
         again = ["turn_start", "assistant_start", *WRITING, "usage", "turn_end", "error", "done"]
         assert types(frames)[2:] == [*spoken, "tool_call", "turn_end", "tool_result", *again]
         assert [f["id"] for f in frames if f["type"] == "tool_use_end"][:2] == ["c1", "c1"]
+
+
+async def test_what_was_read_before_a_call_stays_where_no_other_reply_comes(tmp_path: Path) -> None:
+    broken: Frame = {"text": "Let me look.", "calls": [LS], "fail": {"kind": "network", "reason": "gone"}}
+    last: Frame = {"fail": {"kind": "auth", "reason": "no"}}
+    async with open_rpc(scripted(tmp_path, broken, last)) as client:
+        await client.send("prompt", message="go")
+        frames = await client.done()
+        kept = (await client.ask("get_messages"))["data"]["messages"]
+    begun = ["turn_start", "assistant_start", "text_delta", *WRITING]
+    assert types(frames)[2:] == [*begun, "usage", "assistant_message", "turn_end", "error", "done"]
+    said = [{"type": "text", "text": "Let me look."}]
+    assert one(frames, "assistant_message")["content"] == said
+    assert [it["content"] for it in kept if it["role"] == "assistant"] == [said]
+
+
+async def test_an_abort_while_a_call_that_broke_off_is_asked_for_again_keeps_the_text(tmp_path: Path) -> None:
+    broken = replace(events(chunk({"content": "Let me look."}), piece(id="c1", name="ls"), done=False), ending="cut")
+    flags = ("--provider", "openai", "--model", "gpt-test", "--base-url")
+    async with (
+        open_model_server(broken, SILENT) as server,
+        open_rpc(tmp_path, *flags, server.base_url, env=KEY) as client,
+    ):
+        await client.send("prompt", message="go")
+        frames = await client.until("tool_use_end")
+        await until(lambda: len(server.requests) == 2)
+        await client.send("abort")
+        frames += await client.done()
+    assert types(frames)[-5:] == ["response", "usage", "assistant_message", "turn_end", "done"]
+    assert one(frames, "assistant_message")["content"] == [{"type": "text", "text": "Let me look."}]
 
 
 async def test_calls_in_text_are_told_when_the_reply_is_whole(tmp_path: Path) -> None:

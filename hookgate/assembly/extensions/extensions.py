@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import os
 import shlex
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Container, Mapping, Sequence
 from dataclasses import field
 from functools import partial
 from pathlib import Path
@@ -73,7 +73,7 @@ class Extensions:
         self._config = config
         self._flags = flags
         self._tools, self._recheck = OfferedTools(joints.registry), joints.recheck
-        self.learning = Learning(Memory(configuration.learnt_folder()))
+        self.learning = Learning(Memory(configuration.learnt_folder()), lambda name: self._section(name).env_pass)
         self._generation = 0
         self._told: set[tuple[str, str]] = set()
         self._matchers: dict[str, Matcher] = {}
@@ -116,8 +116,14 @@ class Extensions:
 
     def loaded(self, mounts: Mounts) -> tuple[str, ...]:
         """The names of those that are up, in load order."""
-        up = {hook.name for hook in mounts.hooks if hook.pid}
-        return tuple(plan.spec.name for plan in self.plans if plan.name in up)
+        return self._named({hook.name for hook in mounts.hooks if hook.pid})
+
+    def starting(self, mounts: Mounts) -> tuple[str, ...]:
+        """The names of those that take their time and may yet come, in load order."""
+        return self._named({hook.name for hook in mounts.hooks if hook.state == "starting"})
+
+    def _named(self, hooks: Container[str]) -> tuple[str, ...]:
+        return tuple(plan.spec.name for plan in self.plans if plan.name in hooks)
 
     async def reload(self, mounts: Mounts, found: Found | None = None) -> None:
         """Look again, stop all extensions, start what is there now; returns when each is up or has failed.
@@ -146,8 +152,7 @@ class Extensions:
     # --- what is there ---
 
     def _planned(self) -> tuple[Plan, ...]:
-        sections = self._config.zot.extensions
-        started = [(it, sections.get(it.name, ZotExtension())) for it in self.found.candidates if it.command]
+        started = [(it, self._section(it.name)) for it in self.found.candidates if it.command]
         self._matchers = {it.name: matcher(section.match) for it, section in started}
         return tuple(self._plan(it, section) for it, section in started if section.enabled)
 
@@ -194,6 +199,9 @@ class Extensions:
         if section.fail_closed is False:
             return frozenset()
         return self.learning.guarded(candidate.directory, candidate.manifest.intercept)
+
+    def _section(self, name: str) -> ZotExtension:
+        return self._config.zot.extensions.get(name, ZotExtension())
 
     def _rechecked(self, candidate: Candidate) -> Recheck | None:
         """That of a project's extension is a person's yes to what is in its folder, which says more."""

@@ -3,7 +3,7 @@ which variables they want and do not get."""
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable
+from collections.abc import Callable, Collection, Iterable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -25,10 +25,11 @@ GUARDING = frozenset(("tool_call", "turn_start", "assistant_message"))
 
 
 class Learning:
-    """`notes`: lines for people that no run has said yet, of the extensions that were looked through last."""
+    """`notes`: lines for people that no run has said yet, of the extensions that were looked through last. `passed`:
+    the variables that the configuration hands to each already."""
 
-    def __init__(self, memory: Memory) -> None:
-        self._memory = memory
+    def __init__(self, memory: Memory, passed: Callable[[str], Sequence[str]] = lambda _name: ()) -> None:
+        self._memory, self._passed = memory, passed
         self._untold: dict[Path, tuple[str, frozenset[str]]] = {}
 
     def guarded(self, directory: Path, announced: Collection[str]) -> frozenset[Stage]:
@@ -63,7 +64,7 @@ class Learning:
         for directory, (_name, variables) in notes.items():
             learnt = self._memory.of(directory)
             self._keep(directory, replace(learnt, told=learnt.told | variables))
-        return tuple(_note(name, sorted(variables)) for name, variables in notes.values())
+        return tuple(_note(name, sorted(variables), self._passed(name)) for name, variables in notes.values())
 
     def _keep(self, directory: Path, learnt: Learnt) -> None:
         try:
@@ -72,7 +73,9 @@ class Learning:
             log.warning("extension_memory_unwritable", directory=str(directory), reason=str(error))
 
 
-def _note(name: str, variables: list[str]) -> str:
-    verb, listed = "is" if len(variables) == 1 else "are", ", ".join(f'"{it}"' for it in variables)
+def _note(name: str, variables: Sequence[str], passed: Sequence[str]) -> str:
+    """With the whole list, which is pasted over the one that is there."""
+    verb = "is" if len(variables) == 1 else "are"
+    listed = ", ".join(f'"{it}"' for it in dict.fromkeys((*passed, *variables)))
     said = f"its code mentions {', '.join(variables)}, which {verb} set here and not handed to it"
     return f"extension {name}: {said}; [zot.extensions.{name}] env_pass = [{listed}] does that"

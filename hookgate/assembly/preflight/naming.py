@@ -13,7 +13,7 @@ from hookgate import config as configuration
 from hookgate.assembly.hooks.opening import plans
 from hookgate.assembly.preflight.startable import missing
 from hookgate.config import ConfigError
-from hookgate.extensions.discovery import Places
+from hookgate.extensions.discovery import Places, look
 from hookgate.mistakes import close
 from hookgate.protocol.dataclasses import dataclass, replace
 from hookgate.protocol.hook.stages import Stage
@@ -98,9 +98,22 @@ def _may_come(config: Config) -> bool:
 def _has_extensions(config: Config) -> bool:
     if not config.zot.enabled:
         return False
+    return bool(config.zot.extensions) or any(any(folder.glob("*")) for _, folder in _places(config).folders)
+
+
+def _places(config: Config) -> Places:
     project = None if config.zot.discover is False else Path.cwd()
-    places = Places(project, configuration.extensions_folder(), configuration.zot_home(config))
-    return bool(config.zot.extensions) or any(any(folder.glob("*")) for _, folder in places.folders)
+    return Places(project, configuration.extensions_folder(), configuration.zot_home(config))
+
+
+def _extensions_absent(config: Config) -> Iterator[str]:
+    """Sections about none that would be found, unless a start is told of it by `--ext`."""
+    sections = config.zot.extensions if config.zot.enabled else {}
+    names = [entry.name for entry in look(_places(config))[0]] if sections else []
+    for name in sections:
+        if name not in names:
+            close_to = close(name, names)
+            yield f"zot.extensions.{name}: there is no such extension{close_to}; does --ext name its folder?"
 
 
 def strange_names(config: Config) -> Iterator[str]:
@@ -111,9 +124,11 @@ def strange_names(config: Config) -> Iterator[str]:
     matches = {f"hooks.processes.{name}.match": it.match for name, it in config.hooks.processes.items()}
     rules = {f"approvals.{number}": rule for number, rule in enumerate(config.approvals)}
     channels = (*KNOWN_CHANNELS, *config.channels)
-    for place, match in {**matches, **rules}.items():
+    extensions = {f"zot.extensions.{name}.match": it.match for name, it in config.zot.extensions.items()}
+    for place, match in {**matches, **rules, **extensions}.items():
         yield from _uncovered(f"{place}.channels", "channel that is known", match.channels, channels)
         yield from _uncovered(f"{place}.agents", "agent", match.agents, (config.agent.name,))
+    yield from _extensions_absent(config)
 
 
 def _uncovered(place: str, kind: str, patterns: tuple[str, ...], names: tuple[str, ...]) -> Iterator[str]:

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Protocol
 
-from hookgate.channels.printable import cut
+from hookgate.channels.printable import char_columns, cut
 
 Write = Callable[[str], None]
 
@@ -56,26 +56,31 @@ class Plain:
 
 
 class OneRow:
-    """A terminal without an input line: the live region is one row below what is finished, cut where the row ends,
-    and gone as soon as anything else is written. `draw` writes it, `columns` are the terminal's at this moment."""
+    """A terminal without an input line: the live region is one row below what is written, cut where the row ends, and
+    gone as soon as anything else is. `draw` writes it, `columns` are the terminal's at this moment."""
 
     live, shows = False, True
 
     def __init__(self, write: Write, draw: Write, columns: Callable[[], int]) -> None:
         self._write, self._draw, self._columns = write, draw, columns
         self._drawn = self._within = False
+        self._column = 0
 
     def write(self, text: str) -> None:
         self._erase()
         self._write(text)
         if text:
+            _, ended, line = text.rpartition("\n")
+            self._column = sum(map(char_columns, line)) + (0 if ended else self._column)
             self._within = not text.endswith("\n")
 
     def show(self, text: str) -> None:
-        """Nothing within a line: what stands there is a sign of life itself."""
         self._erase()
-        if text and not self._within:
-            self._draw(cut(text.replace("\n", "  "), self._columns() - 1))
+        columns = self._columns()
+        # A cursor that waits behind the last column would not come back there.
+        if text and not (self._within and self._column % columns == 0):
+            row = cut(text.replace("\n", "  "), columns - 1)
+            self._draw(f"{_BELOW}{row}{_BACK}" if self._within else row)
             self._drawn = True
 
     def clear(self) -> None:
@@ -83,5 +88,9 @@ class OneRow:
 
     def _erase(self) -> None:
         if self._drawn:
-            self._draw("\r\x1b[K")
+            self._draw("\x1b[J" if self._within else "\r\x1b[K")
             self._drawn = False
+
+
+_BELOW, _BACK = "\x1bD\x1b[A\x1b7\r\x1b[B", "\x1b8"
+"""To the row below the one that is being written, which is made where there is none, and back."""

@@ -16,6 +16,7 @@ from hookgate.channels.terminal.dialogue import YES_OR_NO, Dialogue
 from hookgate.channels.terminal.question import Part, Question
 from hookgate.cli.agreeing import Put, agreed, yes_or_no
 from hookgate.cli.printing import say
+from hookgate.program.signals import run_interruptibly
 
 QUESTION = yes_or_no("Go by them as they are now?")
 HEAD = "These files guard hookgate, and changed while a command of a tool was running:"
@@ -40,7 +41,7 @@ def accept_changes(*, yes: bool) -> int:
         if not digests:
             say("Nothing that guards hookgate has changed while a command of a tool was running.")
             return 0
-        if not yes and not trio.run(agreed, _question(digests)):
+        if not yes and not run_interruptibly(agreed, _question(digests)):
             say("Nothing was accepted:")
             for line in _lines(digests):
                 say(f"  {line}")

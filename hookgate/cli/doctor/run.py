@@ -94,7 +94,7 @@ async def _looked(group: str, look: Group, it: Examined) -> Sequence[Finding]:
         return await look(it)
     except (Exception, BaseExceptionGroup) as error:
         plain = ending(error)
-        if plain is None or isinstance(error, KeyboardInterrupt):
+        if plain is None:
             raise
         return [broken(group, plain[0].removeprefix("hookgate: "))]
 

@@ -16,7 +16,9 @@ from hookgate.cli.options import FILE, ListingGroup, config_option, control_opti
 
 def journal_option(command: Callable[..., None]) -> Callable[..., None]:
     @config_option
-    @click.option("--session", default="", metavar="NAME", help="The chat kept by this name; rpc/NAME: an RPC's.")
+    @click.option(
+        "--session", default="", metavar="NAME", help="The conversation kept by this name; rpc/NAME: an RPC's."
+    )
     @wraps(command)
     def placed(config_file: Path | None, session: str, **given: Any) -> None:  # noqa: ANN401
         command(place=Place(config_file, session), **given)

@@ -55,8 +55,14 @@ def _rows(file: JournalPlace, *, named: bool) -> tuple[SessionRow, ...]:
 
 def _listed(kept_as: str, row: SessionRow) -> tuple[str, str, str]:
     unfinished = f", {row.unfinished} unfinished" if row.unfinished else ""
-    kept = f" (--session {kept_as})" if kept_as else ""
+    kept = f" ({_goes_on(kept_as)})" if kept_as else ""
     return row.conversation.id, _when(row.last_at), f"{counted(row.entries, 'message')}{unfinished}{kept}"
+
+
+def _goes_on(kept_as: str) -> str:
+    """What is typed to go on with it."""
+    channel, _, name = kept_as.rpartition("/")
+    return f"hookgate {channel or 'chat'} --session {name}"
 
 
 def _when(at: float) -> str:
@@ -104,6 +110,7 @@ async def forget_session(id_: str, place: Place, *, yes: bool) -> int:
     file = journal_of(place)
     with open_look_at(file) as tables:
         _number, conversation = conversation_of(tables, id_)
+    id_ = conversation.id
     parts = (Part("conversation", printable(id_)),)
     question = Question("Forget this?", parts, (measured(id_, parts),), yes_or_no("forget it?"))
     if not (yes or await agreed(question)):

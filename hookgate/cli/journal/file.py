@@ -7,7 +7,14 @@ from collections.abc import Iterable
 from pathlib import Path
 
 from hookgate import config as configuration
-from hookgate.assembly.journals import DAY_S, MB, conversation_file, journal_place, trim_conversations
+from hookgate.assembly.journals import (
+    DAY_S,
+    MB,
+    conversation_file,
+    conversation_files,
+    journal_place,
+    trim_conversations,
+)
 from hookgate.assembly.logs.opening import set_up_logs
 from hookgate.channels.terminal.channel import NAME as CHANNEL
 from hookgate.cli.journal.place import Place
@@ -22,7 +29,12 @@ def journal_of(place: Place) -> JournalPlace:
     """Raises ConfigError."""
     config, _file = configuration.load(place.config_file)
     channel, _, name = place.session.rpartition("/")
-    return conversation_file(config, channel or CHANNEL, name) if name else journal_place(config)
+    if not name:
+        return journal_place(config)
+    file = conversation_file(config, channel or CHANNEL, name)
+    # Whoever goes on with one names no channel either.
+    others = [it for it in conversation_files(config) if it.stem == name] if not channel and not file.exists() else []
+    return others[0] if len(others) == 1 else file
 
 
 def check_file(place: Place) -> int:

@@ -23,6 +23,7 @@ from hookgate.control.client import call, read_rows
 from hookgate.operations import mcp
 from hookgate.operations.mcp import OPERATOR, Approved, Shown
 from hookgate.operations.refused import OperationRefused
+from hookgate.program.signals import run_interruptibly
 from hookgate.protocol.catalog import ConnectionStatus
 from hookgate.protocol.dataclasses import dataclass
 from hookgate.protocol.values import JsonObject
@@ -43,7 +44,7 @@ def list_connections(config_file: Path | None, control: Path | None, *, as_json:
         rows, where = asked("mcp.list", ConnectionStatus, found, tell=as_json)
     else:
         config, _file = configuration.load(config_file)
-        rows, where = trio.run(_rows, config), HERE
+        rows, where = run_interruptibly(_rows, config), HERE
     lines = [one_line(line(row, person=True)) for row in rows] or ["no connections"]
     return say_rows(rows, lambda: [where, *lines], as_json=as_json)
 
@@ -53,19 +54,23 @@ def approve_connection(name: str, config_file: Path | None, control: Path | None
     config, _file = configuration.load(config_file)
     socket = ours(config_file, control)
     if socket is not None:
-        return trio.run(partial(_approve, Remote(socket), name, yes=yes))
+        return run_interruptibly(partial(_approve, Remote(socket), name, yes=yes))
     set_up_logs(config.log)
-    return trio.run(partial(_approve_here, config, name, yes=yes))
+    return run_interruptibly(partial(_approve_here, config, name, yes=yes))
 
 
 def forget_connection(name: str, config_file: Path | None, control: Path | None, *, yes: bool) -> int:
     """1 where there is none, or the answer is no. Raises as list_connections."""
     config, _file = configuration.load(config_file)
     socket = ours(config_file, control)
-    text = trio.run(_shown, config, name)
-    if text and not yes and not trio.run(agreed, _question("Forget", name, text)):
+    text = run_interruptibly(_shown, config, name)
+    if text and not yes and not run_interruptibly(agreed, _question("Forget", name, text)):
         return 1
-    there = call(socket, "mcp.forget", {"name": name}) if socket is not None else trio.run(_forget_here, config, name)
+    there = (
+        call(socket, "mcp.forget", {"name": name})
+        if socket is not None
+        else run_interruptibly(_forget_here, config, name)
+    )
     if not there:
         return 1 if there is None else failed(f"no MCP connection {name!r} is kept for this workspace")
     say(f"forgot the MCP connection {name}")

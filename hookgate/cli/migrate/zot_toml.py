@@ -14,7 +14,7 @@ from urllib.parse import urlsplit
 
 from hookgate import config as configuration
 from hookgate.cli.migrate.toml import Value, key, value
-from hookgate.cli.migrate.zot import CONFIG, MODELS, Catalog, Chosen, ZotModel, read
+from hookgate.cli.migrate.zot import ALIASES, CONFIG, MODELS, Catalog, Chosen, ZotModel, read
 from hookgate.config import ConfigError
 from hookgate.embedding.reasoning import LEVELS, reasoned
 from hookgate.protocol.dataclasses import dataclass
@@ -30,6 +30,8 @@ VARIABLE: Mapping[str, str] = {
 URL: Mapping[str, str] = {"kimi": "https://api.kimi.com/coding/v1", "ollama": "http://localhost:11434/v1"}
 USUAL: Mapping[str, str] = {"anthropic": "claude-sonnet-4-5", "openai": "gpt-5", "kimi": "kimi-for-coding"}
 """What zot asks where it is told a provider alone."""
+APIS = ("openai", "anthropic")
+"""What the names of the APIs that are spoken here begin with."""
 NOT_IN_A_NAME = re.compile(r"[^A-Za-z0-9_.-]+")
 LOCAL = ("localhost", "127.0.0.1", "::1")
 HEADER = """\
@@ -47,14 +49,17 @@ class Taken:
     models: dict[str, dict[str, Value]] = field(default_factory=dict[str, dict[str, Value]])
     notices: list[str] = field(default_factory=list[str])
 
-    def provider(self, name: str, base_url: str = "") -> str:
+    def provider(self, name: str, base_url: str = "", api: str = "") -> str:
         """Its name here: zot has an address for each model, hookgate for each provider."""
-        url = _versioned(KIND[name], base_url) or URL.get(name, "")
-        host = urlsplit(base_url).hostname or ""
-        known = f"{name}-{NOT_IN_A_NAME.sub('-', urlsplit(base_url).netloc)}" if base_url else name
-        if known not in self.providers:
-            keys = {"kind": KIND[name], "base_url": url, "api_key_env": "" if host in LOCAL else VARIABLE[name]}
-            self.providers[known] = {each: it for each, it in keys.items() if it}
+        kind = _kind(name, api)
+        url = _versioned(kind, base_url) or URL.get(name, "")
+        variable = "" if urlsplit(base_url).hostname in LOCAL else _variable(name)
+        keys = {"kind": kind, "base_url": url, "api_key_env": variable}
+        table: dict[str, Value] = {each: it for each, it in keys.items() if it}
+        known = NOT_IN_A_NAME.sub("-", name)
+        if base_url and (name in KIND or self.providers.get(known, table) != table):
+            known = f"{known}-{NOT_IN_A_NAME.sub('-', urlsplit(base_url).netloc)}"
+        self.providers.setdefault(known, table)
         return known
 
 
@@ -77,15 +82,19 @@ def migrate_folder(folder: Path | None) -> int:
 def translate(chosen: Chosen, catalog: Catalog) -> Taken:
     taken = Taken()
     places = dict(_models(taken, catalog))
-    provider = chosen.provider or "anthropic"
-    if provider not in KIND:
-        taken.notices.append(f"{CONFIG}: provider: left out, zot has no {provider!r} and takes anthropic")
-        provider = "anthropic"
+    provider = ALIASES.get(chosen.provider, chosen.provider) or "anthropic"
     model = chosen.model or USUAL.get(provider, "")
-    if not model:
+    if place := places.get((provider, model)):
+        taken.chosen = place
+    elif provider not in KIND:
+        taken.notices.append(f"{CONFIG}: provider: left out with its model, {_unknown(provider, model)}")
+    elif not model:
         raise ConfigError(f"{CONFIG}: model: zot asks for one with the provider {provider!r}, and so does hookgate")
-    taken.chosen = places.get((provider, model)) or f"{taken.provider(provider)}/{model}"
-    taken.options = _options(taken, chosen.reasoning.lower(), KIND[provider])
+    else:
+        taken.chosen = f"{taken.provider(provider)}/{model}"
+    if taken.chosen:
+        kind = str(taken.providers[taken.chosen.partition("/")[0]]["kind"])
+        taken.options = _options(taken, chosen.reasoning.lower(), kind)
     taken.notices.extend(f"{CONFIG}: {key(name)}: left out, {_why(name)}" for name in chosen.others)
     taken.notices.extend(f"{MODELS}: {key(name)}: left out, zot does not know it either" for name in catalog.others)
     return taken
@@ -95,19 +104,46 @@ def _models(taken: Taken, catalog: Catalog) -> Iterator[tuple[tuple[str, str], s
     """Their names here, by provider and model as zot has them; the last of a name counts."""
     idle: dict[str, None] = {}
     for place, provider, model in catalog.models():
-        if provider not in KIND or not model.id:
-            why = "it has no id" if provider in KIND else f"zot has no provider {provider!r}"
+        if why := _unable(provider, model):
             taken.notices.append(f"{place}: left out, {why}")
             continue
         if why := _unfit(model.base_url):
             taken.notices.append(f"{place}.baseUrl: left out with its model, {why}")
             continue
-        name = f"{taken.provider(provider, model.base_url)}/{model.id}"
+        name = f"{taken.provider(provider, model.base_url, model.api)}/{model.id}"
         taken.models[name] = dict(_known(model))
         idle.update(dict.fromkeys((*(it for it in ("name", "api") if getattr(model, it)), *model.others)))
         yield (provider, model.id), name
     if idle:
         taken.notices.append(f"{MODELS}: {', '.join(map(key, idle))} of models: left out, nothing here reads them")
+
+
+def _unable(provider: str, model: ZotModel) -> str:
+    """Why hookgate cannot ask it; empty where it can."""
+    if not model.id:
+        return "it has no id"
+    if provider in KIND:
+        return ""
+    if not model.base_url:
+        return f"hookgate does not take the provider {provider!r} over without a baseUrl of its models"
+    return "" if not model.api or model.api.startswith(APIS) else f"hookgate does not speak the API {model.api!r}"
+
+
+def _unknown(provider: str, model: str) -> str:
+    """What to write instead."""
+    name = NOT_IN_A_NAME.sub("-", provider)
+    asked = value(f"{name}/{model or 'MODEL'}")
+    keys = f'[providers.{key(name)}] kind = "openai", base_url = "https://..."; [agent] model = {asked}'
+    return f"hookgate does not take {provider!r} over; where it speaks OpenAI's API, write {keys}"
+
+
+def _kind(name: str, api: str) -> str:
+    return KIND.get(name) or ("anthropic" if api.startswith("anthropic") else "openai")
+
+
+def _variable(name: str) -> str:
+    """That its key is read from; of what hookgate does not know, the name that is usual."""
+    return VARIABLE.get(name, f"{re.sub('[^A-Z0-9]+', '_', name.upper())}_API_KEY")
 
 
 def _unfit(url: str) -> str:
@@ -181,7 +217,7 @@ def _beside(folder: Path) -> Iterable[str]:
 
 
 def _text(taken: Taken) -> str:
-    agent: dict[str, Value] = {"model": taken.chosen}
+    agent: dict[str, Value] = {"model": taken.chosen} if taken.chosen else {}
     if taken.options:
         agent["options"] = taken.options
     tables = {"agent": agent}

@@ -7,8 +7,6 @@ from contextlib import nullcontext
 from pathlib import Path
 from typing import TypeVar
 
-import trio
-
 from hookgate import config as configuration
 from hookgate.assembly.hooks.opening import listed, people
 from hookgate.channels.http.keys import Keys
@@ -20,6 +18,7 @@ from hookgate.control.gateway import key_methods, people_methods
 from hookgate.loop.doors.guests import Guests
 from hookgate.operations.keys import KeyRing
 from hookgate.operations.refused import OperationRefused
+from hookgate.program.signals import run_interruptibly
 from hookgate.protocol.codec import decode, encode
 from hookgate.protocol.values import Json
 from hookgate.store.memory import MemoryJournal
@@ -44,7 +43,7 @@ class Asked:
     def answer(self, method: str, params: Mapping[str, Json]) -> Json:
         if self._path is not None:
             return call(self._path, method, params)
-        answer = trio.run(_in_file, self._config_file, method, params)
+        answer = run_interruptibly(_in_file, self._config_file, method, params)
         if isinstance(answer, OperationRefused):
             raise answer
         # Through JSON here too, so that both are one shape.

@@ -5,8 +5,6 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any, cast
 
-import trio
-
 from hookgate.channels.printable import printable
 from hookgate.cli.journal.file import journal_of
 from hookgate.cli.journal.place import Place
@@ -15,6 +13,7 @@ from hookgate.cli.running import asked, running_for, running_or_none
 from hookgate.control.client import NothingRunning, call
 from hookgate.operations.approvals import Waiting, decide, waiting_rows
 from hookgate.program.endings import FAILED
+from hookgate.program.signals import run_interruptibly
 from hookgate.protocol.approval import GRANTS, OPERATOR, Outcome
 from hookgate.protocol.codec import encode
 from hookgate.protocol.dataclasses import dataclass
@@ -46,7 +45,7 @@ def decide_request(said: Said, config_file: Path | None, control: Path | None) -
         file = journal_of(Place(config_file))
         if control is not None or not is_there(file):
             raise
-        outcome = trio.run(_decide_stored, file, said)
+        outcome = run_interruptibly(_decide_stored, file, said)
     else:
         running.tell()
         given: dict[str, Json] = {"request": said.request, "approved": said.approved}

@@ -5,20 +5,19 @@ from __future__ import annotations
 import json
 import signal
 import sys
-from collections.abc import AsyncGenerator, Callable
-from contextlib import AsyncExitStack, asynccontextmanager, nullcontext, suppress
+from collections.abc import Callable
+from contextlib import nullcontext, suppress
 from functools import partial
 from math import inf
 
 import trio
 
 from hookgate import config as configuration
-from hookgate.assembly.app import Runtime, open_runtime
+from hookgate.assembly.app import Runtime
 from hookgate.assembly.journals import open_conversation_journal
 from hookgate.assembly.logs.opening import set_up_logs
 from hookgate.assembly.logs.prompt_logs import PromptLogs
-from hookgate.assembly.logs.sinks import event_file, observer, open_event_file, trace, warnings
-from hookgate.assembly.preflight.failing_open import open_guards
+from hookgate.assembly.logs.sinks import observer
 from hookgate.assembly.settings import Ports, Settings
 from hookgate.assembly.tools.opening import keeping_of
 from hookgate.channels.terminal.channel import NAME, Terminal
@@ -37,13 +36,10 @@ from hookgate.cli.terminal.pictures import picture
 from hookgate.cli.terminal.printing import GOES_ON, PROMPT, prompt_text, welcome
 from hookgate.cli.terminal.prompt import Prompt
 from hookgate.cli.terminal.recalling import recalled, short
-from hookgate.cli.terminal.starting import open_starting
+from hookgate.cli.terminal.starting import open_chat, open_early, report
 from hookgate.cli.terminal.trust import introduce
-from hookgate.hooks.rules import Mount
 from hookgate.loop.sessions.jobs import Job
-from hookgate.operations.extensions import extension_notes, extension_problems
 from hookgate.program.signals import open_until_signal
-from hookgate.program.starting import begun
 from hookgate.protocol.chat import Chat, Inbound
 from hookgate.protocol.dataclasses import replace
 from hookgate.protocol.journal.values import Accepted
@@ -65,28 +61,6 @@ async def run_chat(settings: Settings, flags: Flags) -> int:
 
         return await run_once(settings, flags, flags.once, logs)
     return await _run_interactive(settings, flags, logs)
-
-
-@asynccontextmanager
-async def open_chat(
-    settings: Settings, flags: Flags, ports: Ports, tracer: Tell, tell: Tell
-) -> AsyncGenerator[Runtime]:
-    """A runtime with the sinks that the flags ask for and, if configured, its control socket. `tell` hears what does
-    not work."""
-    async with AsyncExitStack() as stack:
-        starting = await stack.enter_async_context(open_starting(settings, tell))
-        inside: list[Mount] = [*ports.inside, starting.mount, trace(tracer) if flags.trace else warnings(tracer)]
-        if flags.events:
-            inside.append(event_file(stack.enter_context(open_event_file(flags.events))))
-        runtime = await stack.enter_async_context(open_runtime(settings, replace(ports, inside=inside)))
-        starting.over()
-        _report(runtime, tell)
-        if settings.config.control.enabled or flags.control:
-            from hookgate.control.opening import open_gateway_control
-
-            await stack.enter_async_context(open_gateway_control(runtime, flags.control))
-        begun()
-        yield runtime
 
 
 # --- interactive --------------------------------------------------------------------------------------------
@@ -114,7 +88,11 @@ async def _run_interactive(settings: Settings, flags: Flags, logs: PromptLogs) -
             )
             for line in await recalled(settings, journal, CHAT) if journal is not None else ():
                 terminal.between(line)
-            async with open_chat(settings, flags, ports, terminal.beside, tell) as runtime:
+            async with (
+                open_early(keyboard, terminal.between) as begins,
+                open_chat(settings, flags, ports, terminal.beside, tell) as runtime,
+            ):
+                begins()
                 if runtime.skills is not None:
                     runtime.skills.tell = terminal.between if keyboard.person else to_stderr
                 await converse(runtime, terminal, keyboard, surface)
@@ -179,7 +157,7 @@ class _Talk:
     def commands(self) -> TerminalCommands:
         tell = self._terminal.between if self._keyboard.edits else to_stderr
         put = self._terminal.put if self._keyboard.person else None
-        return TerminalCommands(self._runtime, self._terminal, put, lambda: _report(self._runtime, tell), self.quit)
+        return TerminalCommands(self._runtime, self._terminal, put, lambda: report(self._runtime, tell), self.quit)
 
     def quit(self) -> None:
         """Once what asked for that is settled: a command without an end is told of in the next chat."""
@@ -264,12 +242,6 @@ class _Talk:
         """A turn runs."""
         session = self._runtime.gateway.sessions.get(CHAT.session_key)
         return session is not None and session.busy
-
-
-def _report(runtime: Runtime, tell: Tell) -> None:
-    extensions = (*extension_problems(runtime), *extension_notes(runtime))
-    for problem in (*open_guards(runtime), *extensions, *runtime.text_problems()):
-        tell(problem)
 
 
 async def show_diff(runtime: Runtime, show: Write) -> None:

@@ -2,23 +2,32 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 from hookgate.assembly.app import Runtime
 from hookgate.assembly.extensions.extensions import is_extension
 from hookgate.assembly.models import unknown_of
 from hookgate.channels.printable import printable
 from hookgate.cli.printing import aligned, counted, width_shown
 from hookgate.hooks.children.supervise import SupervisedHook
-from hookgate.operations.extensions import absent_extensions, loaded_extensions
+from hookgate.operations.extensions import absent_extensions, loaded_extensions, starting_extensions
 
 
 def welcome(runtime: Runtime) -> str:
     hooks = [hook for hook in runtime.mounts.hooks if not is_extension(hook.name)]
-    loaded = len(loaded_extensions(runtime))
-    running = counted(len(hooks), "hook") + (f", {counted(loaded, 'extension')}" if loaded else "")
+    running = ", ".join([counted(len(hooks), "hook"), *_extensions(runtime)])
     lines = [f"hookgate: {runtime.agent.model}; {running}; /help for help, Ctrl-D to leave"]
     lines.extend(f"! hook {hook.name} is {hook.state}: {hook.reason}" for hook in hooks if not hook.pid)
     lines.extend(f"! {note}" for note in (unknown_of(runtime.settings.config, runtime.agent.model),) if note)
     return "\n".join(lines)
+
+
+def _extensions(runtime: Runtime) -> Iterator[str]:
+    loaded, starting = len(loaded_extensions(runtime)), len(starting_extensions(runtime))
+    if loaded:
+        yield counted(loaded, "extension")
+    if starting:
+        yield f"{starting if loaded else counted(starting, 'extension')} still starting"
 
 
 def tools(runtime: Runtime) -> str:

@@ -40,9 +40,9 @@ def _rows(config_file: Path | None, control: Path | None, *, as_json: bool) -> t
     found = running_or_none(config_file, control)
     if found is not None:
         return asked("tools.list", Listed, found, tell=as_json)
-    import trio
+    from hookgate.program.signals import run_interruptibly
 
-    return trio.run(_started_rows, config_file), HERE
+    return run_interruptibly(_started_rows, config_file), HERE
 
 
 async def _started_rows(config_file: Path | None) -> Sequence[Listed]:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable
-from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -18,6 +17,7 @@ from hookgate.cli.printing import failed, say
 from hookgate.cli.running import ours
 from hookgate.cli.tools.store import tell
 from hookgate.config import ConfigError
+from hookgate.program.signals import run_interruptibly
 from hookgate.sections import Config
 
 if TYPE_CHECKING:
@@ -32,14 +32,14 @@ def approve_tool(name: str, config_file: Path | None, *, everywhere: bool, yes: 
     """Vouch for a kept tool after a look at its program. 1: there is none, it has changed, or the answer is no."""
     config = _enabled(config_file)
     approved: Work = lambda workshop: _approved(workshop, name, everywhere=everywhere, yes=yes)  # noqa: E731
-    return _told(config_file, trio.run(partial(_worked, config, approved)))
+    return _told(config_file, run_interruptibly(_worked, config, approved))
 
 
 def add_program(program: Path, config_file: Path | None, *, everywhere: bool) -> int:
     """Keep a program that follows `--describe` and `--call` as a tool. 1 where it does not, or lies elsewhere."""
     config, path = _enabled(config_file), program.resolve()
     added: Work = lambda workshop: workshop.register_argv(path, OPERATOR, everywhere=everywhere)  # noqa: E731
-    return _told(config_file, trio.run(partial(_worked, config, added)))
+    return _told(config_file, run_interruptibly(_worked, config, added))
 
 
 def _enabled(config_file: Path | None) -> Config:

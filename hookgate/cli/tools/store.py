@@ -167,10 +167,10 @@ def _called(row: ToolRow | ServerRow) -> str:
 
 def _run(command: Callable[[], Awaitable[int]]) -> int:
     """What the store refuses is one line and status 1."""
-    import trio
+    from hookgate.program.signals import run_interruptibly
 
     try:
-        return trio.run(command)
+        return run_interruptibly(command)
     except StoreFailed as error:
         return failed(str(error))
 

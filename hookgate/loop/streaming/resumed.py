@@ -19,17 +19,23 @@ class Resumed:
         self._said: list[str] = []
         # What was read of the reply that broke off, and up to where this one has said the same.
         self._before, self._at = "", 0
+        self._anew = False
 
     @property
     def waits(self) -> bool:
         """Whether people still have the text of the reply that broke off before them."""
         return bool(self._before)
 
-    def begin_again(self) -> None:
+    def begin_again(self, *, anew: bool) -> None:
+        """`anew`: more than text was read of the reply, so that the next one is told from its beginning, once there
+        is one: until then all that was read counts."""
         self._before = self._before or "".join(self._said)
+        self._anew = self._anew or anew
         self._said, self._at = [], 0
 
     def say(self, text: str) -> None:
+        if self._anew:
+            self._void()
         self._said.append(text)
         if not self._before:
             self._tell(text)
@@ -42,14 +48,13 @@ class Resumed:
         else:
             self.settle()
 
-    def void(self) -> None:
-        """Nothing of what was read counts any more."""
-        self._before = ""
+    def _void(self) -> None:
+        self._before, self._anew = "", False
         self._tell(None)
 
     def settle(self) -> None:
         """The reply will not say the rest of what was read: that is void, and it is told from its beginning."""
-        if self._before:
-            self.void()
+        if self._before or self._anew:
+            self._void()
             if said := "".join(self._said):
                 self._tell(said)

@@ -68,10 +68,8 @@ class Shown:
         match delta:
             case None:
                 self._read_before = self._so_far
-                self._read.begin_again()
-                if self._calls:
-                    # Whoever has read of them cannot be told only that they come again.
-                    self._read.void()
+                # Whoever has read of calls cannot be told only that they come again.
+                self._read.begin_again(anew=bool(self._calls))
                 self._begin()
             case Counted():
                 pass

@@ -63,6 +63,8 @@ def under_guardian() -> Generator[None]:
             raise SystemExit(128 + ended[0]) from None
         raise
     finally:
+        # It ends already.
+        signal.signal(signal.SIGINT, signal.SIG_IGN)
         end_descendants()
         if os.getppid() == guardian:
             # Somebody may have stopped it; whoever waits for this program waits for it.

@@ -36,7 +36,7 @@ MODELS: dict[str, Any] = {
             ]
         },
         "kimi": {"models": [{"id": "k2"}]},
-        "nobody": {"models": [{"id": "z"}]},
+        "nobody": {"models": [{"id": "z"}, {"id": "g", "baseUrl": "https://g.test", "api": "google-generative-ai"}]},
     }
 }
 
@@ -85,7 +85,8 @@ def test_what_zot_asks_is_asked_here_and_what_stays_behind_is_named(migrate: Any
     for line in (
         "config.json: theme: left out",
         "config.json: mystery: left out",
-        "models.json: providers.nobody.models[0]: left out, zot has no provider 'nobody'",
+        "models.json: providers.nobody.models[0]: left out, hookgate does not take the provider 'nobody' over w",
+        "models.json: providers.nobody.models[1]: left out, hookgate does not speak the API 'google-generative-ai'",
         "models.json: providers.openai.models[2].baseUrl: left out with its model, it has a key in it",
         "models.json: providers.openai.models[3].baseUrl: left out with its model, it is no http or https address",
         "models.json: name, weird of models: left out",
@@ -102,7 +103,7 @@ def test_what_zot_asks_is_asked_here_and_what_stays_behind_is_named(migrate: Any
         ({}, "anthropic/claude-sonnet-4-5", "from ANTHROPIC_API_KEY"),
         ({"provider": "kimi", "model": None}, "kimi/kimi-for-coding", "from KIMI_API_KEY"),
         ({"provider": "ollama", "model": "llama3"}, "ollama/llama3", ""),
-        ({"provider": "gone", "model": "m"}, "anthropic/m", "provider: left out, zot has no 'gone'"),
+        ({"provider": "openai-codex", "model": "m"}, "openai/m", "from OPENAI_API_KEY"),
         ({"reasoning": "odd"}, "anthropic/claude-sonnet-4-5", "reasoning: left out, 'odd' is none of minimum"),
     ],
 )
@@ -110,6 +111,33 @@ def test_what_is_not_said_is_as_zot_has_it(migrate: Any, chosen: object, model: 
     config, printed = migrate(config=chosen)
     assert config.agent.model == model
     assert said in printed
+
+
+def test_a_provider_that_is_not_taken_over_lends_its_model_to_no_other(migrate: Any) -> None:
+    config, said = migrate(config={"provider": "groq", "model": "llama-3.3-70b", "reasoning": "low"})
+    assert (config.agent.model, config.providers, config.agent.options) == ("", {}, {})
+    assert (
+        "notice: config.json: provider: left out with its model, hookgate does not take 'groq' over; where it speaks "
+        'OpenAI\'s API, write [providers.groq] kind = "openai", base_url = "https://..."; [agent] model = '
+        '"groq/llama-3.3-70b"\n'
+    ) in said
+
+
+def test_a_provider_with_an_address_of_its_own_is_taken_over_by_it(migrate: Any) -> None:
+    listed = [
+        {"id": "llama-3.3-70b", "baseUrl": "https://api.groq.test/openai/v1", "api": "openai-completions"},
+        {"id": "q", "baseUrl": "https://api.groq.test/openai/v1"},
+        {"id": "far", "baseUrl": "https://eu.groq.test", "api": "anthropic-messages"},
+    ]
+    models = {"providers": {"groq": {"models": listed}}}
+    config, said = migrate(config={"provider": "groq", "model": "llama-3.3-70b"}, models=models)
+    assert (config.agent.model, "groq/q" in config.models) == ("groq/llama-3.3-70b", True)
+    shown = {name: (it.kind, it.base_url, it.api_key_env) for name, it in config.providers.items()}
+    assert shown == {
+        "groq": ("openai", "https://api.groq.test/openai/v1", "GROQ_API_KEY"),
+        "groq-eu.groq.test": ("anthropic", "https://eu.groq.test", "GROQ_API_KEY"),
+    }
+    assert "left out with its model" not in said
 
 
 def test_thinking_is_what_the_kind_of_the_provider_takes(migrate: Any) -> None:

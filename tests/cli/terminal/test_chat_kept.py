@@ -53,7 +53,7 @@ async def test_a_chat_that_was_killed_at_a_question_goes_on_there_and_runs_the_c
         again = await run(folder, "chat", "--continue", "--once", "and now?")
         assert (again.returncode, again.stderr) == (0, b"")
         listed = await run(folder, "sessions", "list")
-        assert listed.stdout.decode().rstrip().endswith("8 messages (--session notes)")
+        assert listed.stdout.decode().rstrip().endswith("8 messages (hookgate chat --session notes)")
         found = await run(folder, "where", "M2", "--session", "notes")
         assert found.stdout.startswith(b"M2 in cli:terminal/main/0 is delivered: run it\n"), found
     said = [(m["role"], m["content"]) for m in server.requests[-1].body["messages"] if m["role"] == "user"]

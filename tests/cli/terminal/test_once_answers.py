@@ -17,7 +17,7 @@ from tests.cli.program import (
     open_terminal,
     run,
 )
-from tests.model_server import calls, chunk, events, fails, hang, open_model_server, says
+from tests.model_server import calls, chunk, cut, events, fails, hang, open_model_server, says
 
 RULE = '[[approvals]]\nname = "shell"\ntools = ["bash"]\n'
 ANN = '[people.ann]\nids = ["telegram:7"]\n[[approvals]]\ntools = ["bash"]\napprovers = ["ann"]\n'
@@ -60,6 +60,23 @@ async def test_a_terminal_has_a_sign_of_life_that_is_gone_with_the_answer(tmp_pa
         (tmp_path / "on").write_text("\n")
         assert await screen.ends() == 0
         await screen.stands(size, lambda it: it == ["Done."])
+
+
+@pytest.mark.parametrize("above", [0, 2, 3])
+async def test_a_retry_within_a_line_has_its_sign_of_life_below_that_line(tmp_path: Path, above: int) -> None:
+    """Also where the line is the terminal's last one."""
+    size = (4, 40)
+    began = "".join(f"{number}\n" for number in range(above)) + "The quick "
+    broken, busy = cut(says(began, "brown "), 3), fails(503, "busy", ("Retry-After", "1"))
+    async with (
+        open_model_server(broken, busy, says(began, "brown ", "fox.")) as server,
+        open_terminal(configured(tmp_path, server.base_url), "chat", "--once", "go", size=size) as screen,
+    ):
+        rows = await screen.stands(size, lambda it: it[-1:] != [] and "retry 2 of 2 in" in it[-1])
+        assert rows[-2].rstrip() == "The quick brown"
+        assert await screen.ends() == 0
+        whole = f"{began}brown fox.".splitlines()
+        await screen.stands(size, lambda it: it == whole[-3:] or it == whole)
 
 
 async def test_who_sits_there_is_asked_on_the_terminal_when_stdin_and_stdout_are_pipes(tmp_path: Path) -> None:

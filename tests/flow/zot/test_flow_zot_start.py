@@ -173,7 +173,7 @@ async def test_a_chat_says_whom_it_waits_for_and_begins_once_it_is_there(tmp_pat
     (cold / "extension.json").write_text(json.dumps({**manifest, **waits}))
     patient = "[zot]\nhello_timeout_ms = 60000\n"
     async with open_terminal(configured(tmp_path, NOWHERE, patient), "chat", "--no-ext", "-e", str(cold)) as screen:
-        await screen.sees("waiting for the hello of zot:cold")
+        await screen.sees("waiting for the hello of cold")
         with trio.fail_after(DEADLINE_S):
             await trio.to_thread.run_sync(gate.write_text, "go\n", abandon_on_cancel=True)
         await screen.sees("1 extension")
@@ -209,6 +209,7 @@ async def test_variables_that_the_code_mentions_and_does_not_get_are_named_once_
         '[zot.extensions.env] env_pass = ["WEATHER_KEY"] does that\n'
     )
     passing = '[zot.extensions.env]\nenv = { LEVEL = "2" }\n'
+    both = passing + 'env_pass = ["OWN_TOKEN"]\n'
 
     async def said_at_start(more: str) -> str:
         async with open_rpc(
@@ -217,7 +218,7 @@ async def test_variables_that_the_code_mentions_and_does_not_get_are_named_once_
             await it.send("prompt", message="go")
             sees = json.loads(said(await it.done()))["env"]
             assert (sees["LEVEL"], sees["TERM"], sees["NODE_EXTRA_CA_CERTS"]) == ("2", "xterm", "/ca.pem")
-            assert ("WEATHER_KEY" in sees) is ("env_pass" in more)
+            assert ("WEATHER_KEY" in sees) is ('"WEATHER_KEY"' in more)
             assert await it.ends() == 0
             return it.stderr.decode()
 
@@ -225,6 +226,9 @@ async def test_variables_that_the_code_mentions_and_does_not_get_are_named_once_
     assert await said_at_start(passing) == ""
     with code.open("a") as more:
         more.write("# another content\n")
-    assert await said_at_start(passing) == told
+    with code.open("a") as more:
+        more.write("# and another\n")
+    # What stands in the list already stays there when the line is pasted over it.
+    assert await said_at_start(both) == told.replace('["', '["OWN_TOKEN", "')
     code.write_text('os.getenv("WEATHER_KEY")')
     assert await said_at_start(f'{passing}env_pass = ["WEATHER_KEY"]\n') == ""

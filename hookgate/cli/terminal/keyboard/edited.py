@@ -40,7 +40,8 @@ class Asked:
 
 class EditedKeyboard:
     """`ahead`: what was typed before there was an editor; `before`: how the terminal was; `history`: where messages
-    are kept. `start` starts the editor, once: when the first line is wanted, so that a start does not wait for it.
+    are kept. `start` starts the editor, once: with the first line that is wanted, or with `begin`, so that a start
+    need not wait for it. `entered` hears each line at once, read or not, and None where the person leaves.
     What begins with `on_` is called in the loop's thread, by what the editor tells it."""
 
     person = edits = True
@@ -50,6 +51,7 @@ class EditedKeyboard:
         self.ahead, self.before = ahead, before
         self.reading = False
         """Somebody waits for the next line."""
+        self.entered: Callable[[str | None], None] = lambda _text: None
         self.keeps: Callable[[str], bool] = lambda _text: False
         self.completes: Completes = nothing
         self.busy: Callable[[], bool] = bool
@@ -70,6 +72,10 @@ class EditedKeyboard:
     def free(self) -> bool:
         return self._sent and not self.line()
 
+    def begin(self) -> None:
+        """The line to type in is there from now on, whoever reads it."""
+        self._begin(self.prompt())
+
     def _begin(self, prompt: str) -> None:
         """Until the editor is there its prompt stands there already, and what is typed waits for it."""
         start, self._start = self._start, None
@@ -78,14 +84,17 @@ class EditedKeyboard:
             start(self)
 
     async def read(self) -> str:
-        self._begin(self.prompt())
+        self.begin()
         self.reading = True
         try:
-            return await self._lines.receive()
+            line = await self._lines.receive()
         except trio.EndOfChannel:
             raise EOFError from None
         finally:
             self.reading = False
+        if kept(line) and self.keeps(line):
+            self.posts(lambda editor: editor.keep(line))
+        return line
 
     async def ask(self, prompt: str) -> str:
         if self._ended:
@@ -145,8 +154,7 @@ class EditedKeyboard:
     def on_line(self, text: str) -> None:
         self._sent = True
         self._said.send_nowait(text)
-        if kept(text) and self.keeps(text):
-            self.posts(lambda editor: editor.keep(text))
+        self.entered(text)
 
     def complete(self, text: str) -> Sequence[str]:
         """For the editor, in its thread: what the line could become that so begins."""
@@ -177,6 +185,7 @@ class EditedKeyboard:
         """The person leaves, or the terminal is gone: no line comes any more."""
         self._ended = True
         self._said.close()
+        self.entered(None)
         if self._question is not None:
             self.on_answer(self._question, None)
         if self._pressed is not None:

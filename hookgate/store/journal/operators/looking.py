@@ -130,11 +130,15 @@ ID = "session || '/' || agent || '/' || generation"
 
 
 def conversation_of(tables: Tables, id_: str) -> tuple[int, Conversation]:
-    """By its id as it is listed. Raises StoreFailed."""
-    row = tables.one(f"SELECT number, session, agent, generation FROM conversations WHERE {ID} = ?", id_)  # noqa: S608
-    if row is None:
-        raise StoreFailed(f"holds no conversation {id_}")
-    return row[0], Conversation(*row[1:])
+    """By its id as it is listed, or by its chat where that has one alone. Raises StoreFailed."""
+    found = tables.all(
+        f"SELECT number, session, agent, generation FROM conversations WHERE {ID} = ? OR session = ?",  # noqa: S608
+        *(id_, id_),
+    )
+    if len(found) == 1:
+        return found[0][0], Conversation(*found[0][1:])
+    which = ", ".join(Conversation(*row[1:]).id for row in found)
+    raise StoreFailed(f"holds several of {id_}: {which}" if found else f"holds no conversation {id_}")
 
 
 def exported(tables: Tables) -> Iterator[Line]:
