@@ -43,13 +43,15 @@ class Named:
         return self.program or len(self.words) > 1
 
 
-def plan_of(named: Named, stages: frozenset[Stage]) -> tuple[Plan, Config]:
-    """As a gateway would start it, and the configuration that says so. `stages`: what a program is offered, of which
-    nothing is configured. Raises ConfigError."""
+def plan_of(named: Named) -> tuple[Plan, Config]:
+    """As a gateway would start it, and the configuration that says so. A program, of which nothing is configured, is
+    offered every stage. Raises ConfigError."""
     if not named.is_program:
         return _configured(named)
-    spec = _program(named, stages)
-    return Plan(spec, Rules(stages=stages)), Config()
+    return Plan(_program(named), Rules(stages=ALL_STAGES)), Config()
+
+
+ALL_STAGES = frozenset(Stage)
 
 
 def _configured(named: Named) -> tuple[Plan, Config]:
@@ -70,11 +72,12 @@ def _configured(named: Named) -> tuple[Plan, Config]:
     return Plan(process_spec(name, section, defaults, file.parent), rules(section, defaults)), config
 
 
-def _program(named: Named, stages: frozenset[Stage]) -> ProcessSpec:
+def _program(named: Named) -> ProcessSpec:
     from hookgate.hooks.children.process import ProcessSpec
 
     environment = {**configuration.base_environment(), **pairs(named.env)}
-    return ProcessSpec(_program_name(named), named.words, named.directory or ".", environment, stages, observes=False)
+    name, directory = _program_name(named), named.directory or "."
+    return ProcessSpec(name, named.words, directory, environment, ALL_STAGES, observes=True, configured=False)
 
 
 def _program_name(named: Named) -> str:
@@ -105,11 +108,11 @@ def quiet() -> None:
 
 
 def show_stderr(name: str) -> TakeLines:
-    """What the hook says to people, as it comes."""
+    """What the hook says to people, as it comes, behind its name: once, where the SDKs have written it there."""
 
     def take(lines: Sequence[bytes]) -> None:
         for line in lines:
-            sys.stderr.write(f"{name}: {printable(line.decode('utf-8', 'replace'))}\n")
+            sys.stderr.write(f"{name}: {printable(line.decode('utf-8', 'replace')).removeprefix(f'{name}: ')}\n")
         sys.stderr.flush()
 
     return take

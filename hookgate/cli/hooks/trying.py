@@ -47,7 +47,7 @@ async def try_hook(named: Named, about: About, *, as_json: bool) -> int:
     """The exit status: 0, it goes on; 1, it is denied; 3, a person would be asked; 2, a program of which nothing is
     configured has failed, so what that would count for is not known. Raises ConfigError."""
     quiet()
-    plan, config = plan_of(named, frozenset((stage_of(about),)))
+    plan, config = plan_of(named)
     question = question_of(config, about)
     async with open_subject(plan, show_stderr(plan.name)) as subject:
         asked = await subject.ask(question)
@@ -62,19 +62,14 @@ async def try_hook(named: Named, about: About, *, as_json: bool) -> int:
     return 0 if audit else STATUS[asked.verdict.decision]
 
 
-def stage_of(about: About) -> Stage:
-    """Raises ConfigError."""
-    if about.line is not None and about.file is None:
-        raise ConfigError("--line is of a file: say --from FILE")
-    return _recorded(about).stage if about.file else Stage(about.stage or _usual(about))
-
-
 def question_of(config: Config, about: About) -> Question:
     """As it stands in the file, or made up. Raises ConfigError."""
     if about.file:
         return _recorded(about)
-    step = step_of(config, about.call, about.role)
-    return made_up(stage_of(about), replace(step, turn_id=f"{step.agent}-turn-1"), _words(about))
+    if about.line is not None:
+        raise ConfigError("--line is of a file: say --from FILE")
+    step, stage = step_of(config, about.call, about.role), Stage(about.stage or _usual(about))
+    return made_up(stage, replace(step, turn_id=f"{step.agent}-turn-1"), _words(about))
 
 
 def _usual(about: About) -> Stage:

@@ -138,6 +138,22 @@ async def test_only_what_was_held_and_goes_on_now_ends_with_1(
     assert (tally["looser"], tally["different"], len(differences)) == (int(looser), *(2 * [int(bool(words))]))
 
 
+async def test_a_program_may_name_stages_and_bring_tools_that_nothing_recorded_is_about(tmp_path: Path) -> None:
+    (tmp_path / "calls.jsonl").write_text(call(CONTINUE) + "\n")
+    tool = {"type": "function", "function": {"name": "ticket", "parameters": {"type": "object"}}}
+    for hello, kept in (
+        ({"stages": ["before_tool", "approve_tool"], "tools": [tool]}, "1 call of guard asked again, none"),
+        ({"stages": ["approve_tool"]}, "1 call of guard asked again, none"),
+    ):
+        program = ("--", sys.executable, str(CHILD), "plain", json.dumps(hello))
+        ended = await run(tmp_path, "hooks", "replay", "calls.jsonl", *program)
+        assert (ended.returncode, kept in ended.stdout.decode()) == (0, True), ended
+    (tmp_path / "calls.jsonl").write_text(call(DENIED) + "\n")
+    ended = await run(tmp_path, "hooks", "replay", "calls.jsonl", *program)
+    assert "denied (no) -> allowed, since it is not asked: it does not name before_tool" in ended.stdout.decode()
+    assert ended.returncode == 1
+
+
 async def test_broken_lines_are_named_and_other_events_passed_over(tmp_path: Path) -> None:
     lines = [call(CONTINUE), '{"kind":"turn_end","payload":{}}', "{oops", '{"kind":"stage_call","payload":{}}', "[1]"]
     ended = await replayed(tmp_path, lines, "--allow-broken", "--strict")
@@ -182,6 +198,9 @@ async def test_whose_calls_are_meant_has_to_be_said_where_there_are_several(tmp_
     assert b"2 calls of b asked again" in (await replayed(tmp_path, lines, "--hook", "b")).stdout
 
 
+NARROW = '{"stages": ["before_tool", "after_llm"]}'
+
+
 # --- bench --------------------------------------------------------------------------------------------------
 
 
@@ -191,6 +210,7 @@ async def test_bench_times_a_hook_beside_its_floor_and_names_one_that_fails(tmp_
     rows = json.loads(ended.stdout)
     assert [row["callers"] for row in rows] == [1, 8]
     assert all(row[side]["p99_us"] >= row[side]["p50_us"] > 0 for row in rows for side in ("hook", "floor"))
+    assert (await run(tmp_path, "hooks", "bench", "--calls", "8", *program, "plain", NARROW)).returncode == 0
     failing = ("--args", '{"do": "answer", "result": {"action": "allow"}}')
     failed = await run(tmp_path, "hooks", "bench", "--calls", "100", *failing, *program)
     assert failed.returncode == 1

@@ -9,7 +9,7 @@ from subprocess import CompletedProcess
 
 import pytest
 
-from tests.cli.program import run
+from tests.cli.program import hook, run
 from tests.cli.zot.zot_folders import extension, installed
 
 CHILD = Path(__file__).parents[2] / "children" / "hook.py"
@@ -120,6 +120,41 @@ async def test_try_takes_a_program_and_prints_json(folder: Path) -> None:
     shown = json.loads(ended.stdout)
     assert (shown["decision"], shown["answer"], ended.returncode) == ("allowed", {"action": "continue"}, 0)
     assert shown["ms"] > 0
+
+
+TOOL = {"type": "function", "function": {"name": "ticket", "parameters": {"type": "object"}}}
+GUARD = {"stages": ["before_tool", "approve_tool"], "tools": [TOOL]}
+
+
+@pytest.mark.parametrize(
+    ("hello", "given", "status", "words"),
+    [
+        (GUARD, ("--args", '{"do": "answer", "result": {"action": "deny_tool"}}'), 1, "denied (deny_tool)"),
+        (GUARD, ("--stage", "approve_tool"), 0, "allowed"),
+        (GUARD, ("--stage", "before_llm"), 0, "hook is not asked: it does not name before_llm in its hello"),
+        ({"stages": ["before_tool"]}, ("--stage", "approve_tool"), 0, "hook is not asked: it does not name approve_to"),
+        ({}, ("--stage", "approve_tool"), 0, "allowed"),
+        ({}, ("--stage", "on_message"), 0, "hook is not asked: it does not name on_message in its hello"),
+    ],
+)
+async def test_a_program_is_offered_every_stage_and_asked_where_its_hello_says_it_stands(
+    folder: Path, hello: dict[str, object], given: tuple[str, ...], status: int, words: str
+) -> None:
+    program = ("--", sys.executable, str(CHILD), "plain", json.dumps(hello))
+    ended = await run(folder, "hooks", "try", *given, *program)
+    assert words in ended.stdout.decode(), ended
+    assert ended.returncode == status
+
+
+async def test_a_program_with_an_sdk_says_nothing_of_stages_and_its_name_once(tmp_path: Path) -> None:
+    hook(tmp_path, "guard", "")
+    (tmp_path / "mine.py").write_text(
+        "from hookgate_plugin import Plugin\nplugin = Plugin('mine')\n"
+        "plugin.approve_tool(lambda call: True)\nplugin.after_llm(lambda reply: None)\n"
+        "@plugin.before_tool\ndef look(call): plugin.log('seen')\nplugin.run()\n"
+    )
+    ended = await run(tmp_path, "hooks", "try", "--", sys.executable, "mine.py")
+    assert (ended.returncode, ended.stderr) == (0, b"mine: seen\n")
 
 
 async def test_what_stands_behind_the_dashes_goes_to_the_program_and_a_note_says_so(folder: Path) -> None:
