@@ -22,6 +22,7 @@ from hookgate.check.asking import (
 from hookgate.check.golden import (
     BASH,
     ODD_TEXT,
+    SEPARATED,
     changed_numbers,
     changed_texts,
     is_mangled,
@@ -43,13 +44,20 @@ from hookgate.protocol.values import ToolSpec
 UNKNOWN_NOTIFICATION = "hook.check_unknown_event"
 FUTURE_MEMBERS = b',"future_member":{"list":[1,null,"x"]},"future_flag":true}'
 
+SPLIT_FIX = (
+    "split stdin at \\n only: U+2028, U+2029 and U+0085 stand in strings as they are, where Node's readline and Python's "
+    "str.splitlines end a line; anybody in a chat can type them"
+)
 PARSE_FIX = "compare it with what `hookgate docs hook-json-protocol` says of this answer"
 
 
 @dataclass(frozen=True, slots=True)
 class Probe:
+    """`fix`: what to do where the hook ends, is silent, or answers nothing usable; empty: what that mostly means."""
+
     name: str
     run: Callable[[Subject, Known], Awaitable[Finding]]
+    fix: str = ""
 
 
 # --- hello --------------------------------------------------------------------------------------------------
@@ -167,6 +175,14 @@ async def probe_unknown_members(hook: Subject, known: Known) -> Finding:
         params = question(stage).framed_params(hook.patience_s)[:-1] + FUTURE_MEMBERS
         read_answer(stage, await hook.call(stage.method, params))
     return ok("unknown members", "params may hold members that the hook does not know")
+
+
+async def probe_separators(hook: Subject, known: Known) -> Finding:
+    if not known.usable:
+        raise NothingToAsk
+    stage = known.usable[0]
+    read_answer(stage, await ask(hook, question(stage, SEPARATED)))
+    return ok("separators", "a line ends at \\n only")
 
 
 # --- text and numbers ---------------------------------------------------------------------------------------
