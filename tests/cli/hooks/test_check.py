@@ -213,6 +213,7 @@ async def test_a_hook_that_answers_only_its_first_call_fails_where_many_are_made
         ("answers_unknown_methods", "unknown method", "a result instead of error -32601"),
         ("exits_with_a_status", "end of input", "it exited with status 3"),
         ("asks_hookgate_first", "stdout", "host.ask"),
+        ("needs_the_stages_of_hello", "plain v1", "without `stages` in the params of hello: it exited with status 1"),
     ],
 )
 async def test_what_hookgate_can_live_with_is_a_warning(defect: str, name: str, words: str) -> None:
