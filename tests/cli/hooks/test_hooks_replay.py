@@ -83,6 +83,9 @@ async def test_a_running_gateway_is_recorded_until_it_is_interrupted_with_secret
     settings.file.write_text(settings.file.read_text().replace("[control]\nenabled = false\n", ""))
     async with serving(tmp_path) as (process, client), open_pipes(tmp_path, "hooks", "record", "c.jsonl") as recorder:
         await recorder.sees("Ctrl-C ends it")
+        mistyped = await run(tmp_path, "hooks", "record", "d.jsonl", "--hook", "wach")
+        assert b"hookgate: there is no hook 'wach' (did you mean 'watch'?) (there are: " in mistyped.stderr
+        assert (mistyped.returncode, (tmp_path / "d.jsonl").exists()) == (2, False)
         await client.post("/api/chats/c/messages", json=message("list"))
         with trio.fail_after(60):
             while (tmp_path / "c.jsonl").read_bytes().count(b"\n") < 2:

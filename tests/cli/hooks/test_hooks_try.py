@@ -132,7 +132,12 @@ GUARD = {"stages": ["before_tool", "approve_tool"], "tools": [TOOL]}
         (GUARD, ("--args", '{"do": "answer", "result": {"action": "deny_tool"}}'), 1, "denied (deny_tool)"),
         (GUARD, ("--stage", "approve_tool"), 0, "allowed"),
         (GUARD, ("--stage", "before_llm"), 0, "hook is not asked: it does not name before_llm in its hello"),
-        ({"stages": ["before_tool"]}, ("--stage", "approve_tool"), 0, "hook is not asked: it does not name approve_to"),
+        (
+            {"stages": ["before_tool"]},
+            ("--stage", "approve_tool"),
+            0,
+            "hook is not asked: it does not name approve_to",
+        ),
         ({}, ("--stage", "approve_tool"), 0, "allowed"),
         ({}, ("--stage", "on_message"), 0, "hook is not asked: it does not name on_message in its hello"),
     ],
