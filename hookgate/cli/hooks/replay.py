@@ -34,8 +34,7 @@ class Passing:
 async def replay_file(file: Path, named: Named, of: str, passing: Passing, *, as_json: bool) -> int:
     """The exit status. Raises ConfigError."""
     quiet()
-    configured = "" if named.is_program else named.words[0]
-    hook = _chosen(file, _calls(file), of or configured, told=bool(of))
+    hook = _chosen(file, _calls(file), of or named.name, told=bool(of))
     plan, _ = plan_of(named)
 
     def tell(told: Told) -> None:

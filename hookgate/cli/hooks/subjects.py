@@ -28,19 +28,18 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Named:
-    """What the command line says: `words` are a name, or a program and its arguments behind `--`. `directory` and
-    `env` are a program's alone: a configured hook has its own."""
+    """What the command line says: a `name`, or a `program` and its arguments. `directory` and `env` are a program's
+    alone: a configured hook has its own."""
 
-    words: tuple[str, ...]
-    program: bool
+    name: str
+    program: tuple[str, ...]
     config_file: Path | None = None
     directory: str = ""
     env: tuple[str, ...] = ()
 
     @property
     def is_program(self) -> bool:
-        """Several words are one without the dashes too."""
-        return self.program or len(self.words) > 1
+        return bool(self.program)
 
 
 def plan_of(named: Named) -> tuple[Plan, Config]:
@@ -58,7 +57,7 @@ def _configured(named: Named) -> tuple[Plan, Config]:
     if named.directory or named.env:
         raise ConfigError("--dir and --env are for a program behind `--`: a configured hook has its own")
     config, file = configuration.load(named.config_file)
-    (name,), processes = named.words, config.hooks.processes
+    name, processes = named.name, config.hooks.processes
     if name not in processes and name.startswith(EXTENSION):
         why = "an extension speaks zot's protocol and not that of hooks"
         raise ConfigError(
@@ -77,12 +76,12 @@ def _program(named: Named) -> ProcessSpec:
 
     environment = {**configuration.base_environment(), **pairs(named.env)}
     name, directory = _program_name(named), named.directory or "."
-    return ProcessSpec(name, named.words, directory, environment, ALL_STAGES, observes=True, configured=False)
+    return ProcessSpec(name, named.program, directory, environment, ALL_STAGES, observes=True, configured=False)
 
 
 def _program_name(named: Named) -> str:
     """Of what an interpreter runs, else of the program itself; never of an argument."""
-    program, *rest = named.words
+    program, *rest = named.program
     scripts = (it for it in rest if not it.startswith("-") and (Path(named.directory) / it).is_file())
     script = next(scripts, program) if _INTERPRETER.fullmatch(Path(program).name) else program
     return Path(script).stem or "hook"

@@ -170,6 +170,13 @@ async def test_what_stands_behind_the_dashes_goes_to_the_program_and_a_note_says
     assert (asked, took.split(",")[0]) == ('before_tool bash {"command":"ls"}: allowed', "hook")
 
 
+@pytest.mark.parametrize("words", [("child", "--", "node", "mine.mts"), ("child", "extra"), ()])
+async def test_a_name_and_a_program_are_not_taken_for_one_command(folder: Path, words: tuple[str, ...]) -> None:
+    ended = await run(folder, "hooks", "try", *words)
+    assert "NAME or -- COMMAND, not both" in ended.stderr.decode()
+    assert (ended.returncode, ended.stdout) == (2, b"")
+
+
 async def test_a_bare_program_that_fails_is_not_said_to_be_well(folder: Path) -> None:
     (folder / "broken.py").write_text("import nothing_of_that_name\n")
     ended = await run(folder, "hooks", "try", "--", sys.executable, "broken.py")
