@@ -172,7 +172,8 @@ def _decided(asked: Asked) -> str:
     match asked.verdict.decision:
         case "answered":
             given = cast("Mapping[str, object]", said.get("result", said.get("reply")))
-            return f"answered: {printable(str(given.get('for_llm', given.get('text', ''))))}"
+            error = " (error)" if given.get("is_error") else ""
+            return f"answered{error}: {printable(str(given.get('for_llm', given.get('text', ''))))}"
         case "asked":
             ask = cast("Mapping[str, object]", said.get("ask") or {})
             words = "; ".join(str(ask[it]) for it in ("title", "text") if ask.get(it))

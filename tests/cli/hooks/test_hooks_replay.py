@@ -25,6 +25,7 @@ CHILD = Path(__file__).parents[2] / "children" / "hook.py"
 DENIED = {"action": "deny_tool", "reason": "no"}
 CONTINUE = {"action": "continue"}
 RESPOND = {"action": "respond", "result": {"for_llm": "tea"}}
+RESPOND_ERROR = {"action": "respond", "result": {"for_llm": "no tea", "is_error": True}}
 
 
 def call(answer: Mapping[str, Any], hook: str = "guard", **arguments: object) -> str:
@@ -124,6 +125,9 @@ async def test_a_gateway_that_goes_away_leaves_what_was_recorded(tmp_path: Path)
         (CONTINUE, DENIED, False, "before_tool bash: allowed -> denied (no)"),
         (DENIED, {"action": "abort_turn", "reason": "no"}, False, ""),
         (CONTINUE, RESPOND, False, "allowed -> answered"),
+        (RESPOND_ERROR, RESPOND, False, "answered"),
+        (DENIED, RESPOND_ERROR, False, "denied (no) -> answered"),
+        (RESPOND_ERROR, CONTINUE, True, "NOW ALLOWED  before_tool bash: answered"),
         (RESPOND, CONTINUE, True, "NOW ALLOWED  before_tool bash: answered"),
         ({"action": "modify", "changes": {"tool": "bash"}}, CONTINUE, False, ""),
         ({"action": "modify", "changes": {"tool": "ls"}}, CONTINUE, False, 'changed {"tool":"ls"} -> allowed'),

@@ -77,6 +77,11 @@ def asking(**members: object) -> tuple[str, str]:
             '+    "command": "ls -l"',
         ),
         (asking(do="answer", result={"action": "respond", "result": {"for_llm": "tea"}}), 0, "answered: tea"),
+        (
+            asking(do="answer", result={"action": "respond", "result": {"for_llm": "no tea", "is_error": True}}),
+            0,
+            "answered (error): no tea",
+        ),
         (("--stage", "approve_tool", *asking(do="answer", result={"ask": {"title": "Sure?"}})), 3, "asked: Sure?"),
         (("--stage", "approve_tool"), 0, 'approve_tool bash {"command":"ls"}: allowed\n'),
         (("--tool", "write"), 0, "child is not asked: tools = ['bash', 'read'] does not cover 'write'"),
