@@ -193,7 +193,7 @@ class HookProcess:
         if spec.configured and (problem := undeclared(self.declared, spec.stages)):
             return problem
         if declined := sorted(spec.stages - self.declared.standing(spec.stages)):
-            log.warning("hook_declines_stages", hook=spec.name, stages=declined)
+            log.info("hook_declines_stages", hook=spec.name, stages=[str(stage) for stage in declined])
         self._calls.limit = min(spec.max_in_flight, self.declared.max_in_flight or spec.max_in_flight)
         self._calls.cancels = self.declared.cancel
         return None
