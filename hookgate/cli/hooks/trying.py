@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import field
 from pathlib import Path
 from typing import cast
 
 from hookgate.channels.printable import printable
+from hookgate.check.advice import about_node
 from hookgate.cli.hooks.explain import step_of
 from hookgate.cli.hooks.subjects import Named, plan_of, quiet, show_stderr
 from hookgate.cli.hooks.wording import call_of
@@ -24,6 +26,8 @@ from hookgate.rehearsal.recording import Broken, Recorded, read_recording
 from hookgate.rehearsal.subject import Asked, open_subject
 from hookgate.sections import Config
 
+LINES_HEARD = 50
+"""Of its stderr, for what is known to help."""
 STATUS = {"allowed": 0, "changed": 0, "answered": 0, "denied": 1, "asked": 3}
 USUAL = ' (continue, the default: a guard wants on_failure = "deny")'
 
@@ -49,7 +53,13 @@ async def try_hook(named: Named, about: About, *, as_json: bool) -> int:
     quiet()
     plan, config = plan_of(named)
     question = question_of(config, about)
-    async with open_subject(plan, show_stderr(plan.name)) as subject:
+    show, heard = show_stderr(plan.name), deque[bytes](maxlen=LINES_HEARD)
+
+    def take(lines: Sequence[bytes]) -> None:
+        show(lines)
+        heard.extend(lines)
+
+    async with open_subject(plan, take) as subject:
         asked = await subject.ask(question)
     audit = plan.rules.mode != "enforce"
     if as_json:
@@ -57,6 +67,8 @@ async def try_hook(named: Named, about: About, *, as_json: bool) -> int:
     else:
         for line in _lines(plan, question, asked, configured=not named.is_program):
             say(line)
+        if asked.verdict.failed and (advice := about_node([line.decode("utf-8", "replace") for line in heard])):
+            say(advice)
     if asked.verdict.failed and named.is_program and asked.verdict.decision == "allowed":
         return 2
     return 0 if audit else STATUS[asked.verdict.decision]

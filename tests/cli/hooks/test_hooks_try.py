@@ -189,6 +189,15 @@ async def test_a_bare_program_that_fails_is_not_said_to_be_well(folder: Path) ->
     assert ended.returncode == 2
 
 
+async def test_a_node_that_is_too_old_is_named_by_try_and_by_doctor_as_by_check(folder: Path) -> None:
+    said = 'TypeError: Unknown file extension ".mts"'
+    old = f"import sys\nprint({said!r}, '', 'Node.js v20', sep='\\n', file=sys.stderr)\nsys.exit(1)\n"
+    (folder / "hooks/child.py").write_text(old)
+    for command in (("hooks", "try", "child"), ("doctor",)):
+        ended = await run(folder, *command)
+        assert "this node is too old for TypeScript: take 22.18 or later" in ended.stdout.decode(), ended
+
+
 async def test_try_names_the_hooks_that_there_are(folder: Path) -> None:
     ended = await run(folder, "hooks", "try", "chidl")
     assert ended.returncode == 2
