@@ -3,6 +3,7 @@ a first hook. Does not know how a failure was found."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 
 from hookgate.check.report import Finding
@@ -24,11 +25,17 @@ def not_started(start: Program, otherwise: str) -> str:
     return f"it is not built yet: go build; otherwise {otherwise}" if built else otherwise
 
 
+def about_node(stderr: Sequence[str]) -> str:
+    """What to do where a node has said that it does not know TypeScript; empty: none has."""
+    text = "\n".join(stderr)
+    return NODE_FIX if any(sign in text for sign in _TOO_OLD) else ""
+
+
 def advised(finding: Finding) -> Finding:
     """With its stderr in it. One that ended before it said hello has its last line in `what`."""
     text = "\n".join(finding.stderr)
-    if any(sign in text for sign in _TOO_OLD):
-        return replace(finding, fix=NODE_FIX)
+    if fix := about_node(finding.stderr):
+        return replace(finding, fix=fix)
     if finding.check == "hello" and finding.came == "the end of the process":
         if not finding.stderr:
             return replace(finding, fix=SILENT_FIX)

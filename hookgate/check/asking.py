@@ -18,7 +18,7 @@ from hookgate.protocol.dataclasses import dataclass, replace
 from hookgate.protocol.errors import BadMessage
 from hookgate.protocol.hook.answers import Answer, actions_at, parse_answer
 from hookgate.protocol.hook.hello import Hello
-from hookgate.protocol.hook.stages import BEYOND_V1, Question, Stage
+from hookgate.protocol.hook.stages import Question, Stage
 from hookgate.protocol.values import ToolSpec
 
 ALL_STAGES = frozenset(Stage)
@@ -92,8 +92,7 @@ class Known:
     @property
     def offered(self) -> list[Stage]:
         """The stages that the hook declared; those of version 1 if it declared none."""
-        declared = self.declared.stages if self.declared else None
-        stages = self.offer.stages - BEYOND_V1 if declared is None else declared
+        stages = (self.declared or Hello()).standing(self.offer.stages)
         return [stage for stage in Stage if stage in stages]
 
     def room(self, count: int) -> int:

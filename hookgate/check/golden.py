@@ -37,7 +37,9 @@ NUMBER_NAME = "check_number"
 NUMBER = 2**53 - 1
 """The largest integer that every JSON reader keeps, also one that reads all numbers as doubles."""
 _OPENS, _CLOSES = "[check ", " check]"
-ODD_TEXT = f'{_OPENS}Grüße 日本語 😀 e\u0301 "quoted" back\\slash tab\t</b> \u2028 next\nline{_CLOSES}'
+ODD_TEXT = f'{_OPENS}Grüße 日本語 😀 e\u0301 "quoted" back\\slash tab\t</b> next\nline{_CLOSES}'
+SEPARATED = "[\u2028] [\u2029] [\u0085]"
+"""What some readers of lines take for the end of one, and JSON lets stand in a string as it is."""
 _MANGLED = ("\ufffd", "Ã¼", "Gr??", "Gr?\u00dfe", "\\u00fc")
 
 

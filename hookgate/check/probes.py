@@ -22,6 +22,7 @@ from hookgate.check.asking import (
 from hookgate.check.golden import (
     BASH,
     ODD_TEXT,
+    SEPARATED,
     changed_numbers,
     changed_texts,
     is_mangled,
@@ -30,7 +31,7 @@ from hookgate.check.golden import (
 )
 from hookgate.check.mailbox import Answered, ErrorAnswer, Result
 from hookgate.check.report import Finding, failed, ok, skipped, warned
-from hookgate.check.subject import Subject
+from hookgate.check.subject import HookGone, NoAnswer, Subject
 from hookgate.protocol.codec import encode
 from hookgate.protocol.dataclasses import dataclass
 from hookgate.protocol.errors import BadMessage
@@ -43,13 +44,21 @@ from hookgate.protocol.values import ToolSpec
 UNKNOWN_NOTIFICATION = "hook.check_unknown_event"
 FUTURE_MEMBERS = b',"future_member":{"list":[1,null,"x"]},"future_flag":true}'
 
+SPLIT_FIX = (
+    "split stdin at \\n only: U+2028, U+2029 and U+0085 stand in strings as they are, where Node's readline and "
+    "Python's str.splitlines end a line; anybody in a chat can type them"
+)
+V1_FIX = "nothing for hookgate, which always sends `stages`; picoclaw does not: take all stages where it is missing"
 PARSE_FIX = "compare it with what `hookgate docs hook-json-protocol` says of this answer"
 
 
 @dataclass(frozen=True, slots=True)
 class Probe:
+    """`fix`: what to do where the hook ends, is silent, or answers nothing usable; empty: what that mostly means."""
+
     name: str
     run: Callable[[Subject, Known], Awaitable[Finding]]
+    fix: str = ""
 
 
 # --- hello --------------------------------------------------------------------------------------------------
@@ -70,12 +79,15 @@ async def probe_hello(hook: Subject, known: Known) -> Finding:
 
 
 async def probe_plain_v1(hook: Subject, known: Known) -> Finding:
-    """Told no more than the page of version 1 knows: name, version, modes."""
+    """Told no more than picoclaw tells: name, version, modes. hookgate itself always names the stages."""
     modes = ["observe", "llm", "tool", "approve"]
     params = encode({"name": known.offer.name, "version": 1, "modes": modes})
-    _read_hello(await _say_hello(hook, params, known), ALL_STAGES)
-    if known.usable:
-        await still_answers(hook, known)
+    try:
+        _read_hello(await _say_hello(hook, params, known), ALL_STAGES)
+        if known.usable:
+            await still_answers(hook, known)
+    except (BadMessage, HookGone, NoAnswer) as error:
+        return warned("plain v1", f"without `stages` in the params of hello: {error}", V1_FIX)
     return ok("plain v1", "works without the members that hookgate adds to hello")
 
 
@@ -167,6 +179,14 @@ async def probe_unknown_members(hook: Subject, known: Known) -> Finding:
         params = question(stage).framed_params(hook.patience_s)[:-1] + FUTURE_MEMBERS
         read_answer(stage, await hook.call(stage.method, params))
     return ok("unknown members", "params may hold members that the hook does not know")
+
+
+async def probe_separators(hook: Subject, known: Known) -> Finding:
+    if not known.usable:
+        raise NothingToAsk
+    stage = known.usable[0]
+    read_answer(stage, await ask(hook, question(stage, SEPARATED)))
+    return ok("separators", "a line ends at \\n only")
 
 
 # --- text and numbers ---------------------------------------------------------------------------------------

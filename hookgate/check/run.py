@@ -20,11 +20,13 @@ from hookgate.check.mailbox import Heard
 from hookgate.check.printing import print_json, print_report
 from hookgate.check.probes import (
     PARSE_FIX,
+    SPLIT_FIX,
     Probe,
     probe_hello,
     probe_injected_tools,
     probe_owned_tools,
     probe_plain_v1,
+    probe_separators,
     probe_stage,
     probe_text,
     probe_unknown_members,
@@ -61,6 +63,7 @@ AFTER_STAGES = (
     Probe("split lines", probe_split_lines),
     Probe("joined lines", probe_joined_lines),
     Probe("big line", probe_big_line),
+    Probe("separators", probe_separators, SPLIT_FIX),
     Probe("text", probe_text),
     Probe("cancel", probe_cancel),
     Probe("events", probe_events),
@@ -164,12 +167,14 @@ async def _judge(probe: Probe, hook: Subject, trial: _Trial) -> Finding:
         finding = skipped(probe.name, "not checked: no call that it would need gets an answer")
     except BadMessage as error:
         sides = (error.came, error.expected) if isinstance(error, WrongAnswer) else ("", "")
-        finding = failed(probe.name, str(error).removeprefix(f"{probe.name}: "), PARSE_FIX, *sides)
+        finding = failed(probe.name, str(error).removeprefix(f"{probe.name}: "), probe.fix or PARSE_FIX, *sides)
     except HookGone as error:
-        finding = failed(probe.name, str(error), GONE_FIX, "the end of the process", "an answer, and then the next")
+        fix = probe.fix or GONE_FIX
+        finding = failed(probe.name, str(error), fix, "the end of the process", "an answer, and then the next")
     except NoAnswer as error:
         trial.known.limits = trial.known.limits.hastier()
-        finding = failed(probe.name, str(error), SILENCE_FIX, "nothing", "a line with the id of the request")
+        fix = probe.fix or SILENCE_FIX
+        finding = failed(probe.name, str(error), fix, "nothing", "a line with the id of the request")
     strays = [*hook.mailbox.strays]
     hook.mailbox.strays.clear()
     return _with_stray(finding, strays[0]) if strays else finding

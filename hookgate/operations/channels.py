@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 import trio
 
 from hookgate.assembly.app import Runtime
-from hookgate.protocol.dataclasses import dataclass
+from hookgate.protocol.channel import ChannelState
+from hookgate.protocol.dataclasses import dataclass, replace
 from hookgate.sections import Config
 
 
@@ -25,12 +28,19 @@ async def list_channels(runtime: Runtime) -> tuple[ChannelStatus, ...]:
     """How each channel is, by its own word."""
     await trio.lowlevel.checkpoint()
     kinds = {name: section.kind for name, section in runtime.settings.config.channels.items()}
-    states = {name: channel.state for name, channel in runtime.channels.items()}
-    # One that is there as long as the gateway is knows no time of its own.
-    started = runtime.telemetry.started_at
     return tuple(
-        ChannelStatus(name, kinds.get(name, ""), it.state, it.since or started, it.why) for name, it in states.items()
+        ChannelStatus(name, kinds.get(name, ""), it.state, it.since, it.why)
+        for name, it in channel_states(runtime).items()
     )
+
+
+def channel_states(runtime: Runtime) -> Mapping[str, ChannelState]:
+    """By their own words; one that is there as long as the gateway is knows no time of its own, and has its start."""
+    states, started = (
+        {name: channel.state for name, channel in runtime.channels.items()},
+        runtime.telemetry.started_at,
+    )
+    return {name: it if it.since else replace(it, since=started) for name, it in states.items()}
 
 
 def configured_channels(config: Config) -> tuple[ChannelStatus, ...]:

@@ -32,6 +32,12 @@ class Outcome:
     def reason(self) -> str:
         return str(self.detail.get("reason", ""))
 
+    @property
+    def error(self) -> bool:
+        """It is answered with a failure: as with a denial, nothing is had of the call."""
+        result = self.detail.get("result")
+        return isinstance(result, Mapping) and result.get("is_error") is True
+
 
 @dataclass(frozen=True)
 class Difference:
@@ -48,7 +54,7 @@ class Difference:
         """What was denied, asked about, or answered without being run, goes on now."""
         if self.before.decision == "answered" and self.recorded.question.stage in BEFORE_IT_RUNS:
             return self.after.decision in ("allowed", "changed")
-        return self.before.decision in HELD and self.after.decision not in HELD
+        return self.before.decision in HELD and self.after.decision not in HELD and not self.after.error
 
 
 @dataclass(frozen=True)
@@ -151,8 +157,6 @@ def outcome(question: Question, said: Mapping[str, Any]) -> Outcome:
             known = _members(question)
             really = {name: value for name, value in changes.items() if known.get(name) != value}
             return Outcome("changed" if really else "allowed", really)
-        case {"action": "respond", "result": {"is_error": True}}:
-            return Outcome("denied", rest)
         case {"action": "respond"}:
             return Outcome("answered", rest)
         case {"action": "ask"}:

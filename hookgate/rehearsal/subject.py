@@ -49,8 +49,7 @@ class Subject:
         stage, rules = question.stage, self.plan.rules
         if stage not in rules.stages:
             return f"{stage} is not in its intercept"
-        named = None if self.process is None else self.process.declared.stages
-        if named is not None and stage not in named:
+        if self.process is not None and stage not in self.process.declared.standing(rules.stages):
             return f"it does not name {stage} in its hello"
         return rules.match.mismatch(question.step, question.tool, question.model) or ""
 

@@ -89,9 +89,7 @@ def decided(answer: Answer, *, changed: bool) -> Decision:
             return "denied"
         case Ask():
             return "asked"
-        case Respond(result=result):
-            return "denied" if result.is_error else "answered"
-        case ReplyWith():
+        case Respond() | ReplyWith():
             return "answered"
         case _:
             return "changed" if changed else "allowed"

@@ -8,6 +8,7 @@ from dataclasses import field
 import trio
 
 from hookgate.assembly.app import Runtime
+from hookgate.operations.channels import channel_states
 from hookgate.operations.hooks import list_hooks
 from hookgate.operations.journal.store import OK, store_state
 from hookgate.protocol.channel import ChannelState
@@ -49,7 +50,7 @@ class Looking:
 
     async def _look(self) -> Readiness:
         hooks = {it.name: _said(it.state, it.reason) for it in await list_hooks(self._runtime) if it.command}
-        channels = {name: channel.state for name, channel in self._runtime.channels.items()}
+        channels = channel_states(self._runtime)
         return Readiness(channels, hooks, await store_state(self._runtime.journal), self._stopping.is_set())
 
 

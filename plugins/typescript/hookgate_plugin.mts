@@ -111,11 +111,24 @@ export function ask(question: Question = {}): JsonObject {
 // --- what handlers are given: the params, under the names they have on the wire -----------------------------------
 
 export type Meta = JsonObject & {
-  AgentID?: string;
-  TurnID?: string;
-  ParentTurnID?: string;
-  SessionKey?: string;
-  Iteration?: number;
+  AgentID: string;
+  TurnID: string;
+  ParentTurnID: string;
+  SessionKey: string;
+  Iteration: number;
+};
+
+/** Who wrote what this turn answers, and where. */
+export type Inbound = JsonObject & {
+  channel: string;
+  chat_id: string;
+  kind?: string;
+  chat_type?: string;
+  topic_id?: string;
+  sender_id?: string;
+  account?: string;
+  roles?: string[];
+  message_id?: string;
 };
 
 /** What every stage call carries. `raw` is the whole JSON object of the params, future members included; `cancelled` is
@@ -124,7 +137,7 @@ export type Asked = {
   readonly raw: JsonObject;
   readonly cancelled: AbortSignal;
   readonly meta: Meta;
-  readonly context: JsonObject & { inbound?: JsonObject };
+  readonly context: JsonObject & { inbound: Inbound };
   readonly channel: string;
   readonly chat_id: string;
   readonly deadline_ms: number | null;
@@ -132,22 +145,39 @@ export type Asked = {
 
 /** on_message and before_send; `in_reply_to` is before_send's. */
 export type ChatMessage = Asked & {
-  readonly message: JsonObject & { text?: string; media?: string[]; kind?: string; message_id?: string };
+  readonly message: JsonObject & { text: string; media: string[]; kind: string; message_id?: string };
   readonly in_reply_to: string;
+};
+
+/** A call as a model has written it: `arguments` is JSON text. */
+export type ProposedCall = JsonObject & { id: string; function: JsonObject & { name: string; arguments: string } };
+
+/** One of a conversation's; `tool_calls` are an assistant's, `tool_call_id` a tool's. */
+export type Message = JsonObject & {
+  role: string;
+  content: string;
+  media?: string[];
+  reasoning_content?: string;
+  tool_calls?: ProposedCall[];
+  tool_call_id?: string;
+};
+
+export type Tool = JsonObject & {
+  function: JsonObject & { name: string; description: string; parameters: JsonObject };
 };
 
 /** before_llm. */
 export type LLMRequest = Asked & {
   readonly model: string;
-  readonly messages: JsonObject[];
-  readonly tools: JsonObject[];
+  readonly messages: Message[];
+  readonly tools: Tool[];
   readonly options: JsonObject;
 };
 
-/** after_llm. `tool_calls` have arguments that are JSON text. */
+/** after_llm. */
 export type LLMReply = Asked & {
   readonly model: string;
-  readonly response: JsonObject & { content?: string; tool_calls?: JsonObject[]; finish_reason?: string };
+  readonly response: JsonObject & { content: string; tool_calls: ProposedCall[]; finish_reason?: string };
 };
 
 /** before_tool and approve_tool. */
@@ -159,7 +189,14 @@ export type Call = Asked & {
 
 /** after_tool; `duration` is in nanoseconds. */
 export type Finished = Call & {
-  readonly result: JsonObject & { for_llm?: string; for_user?: string; silent?: boolean; is_error?: boolean };
+  readonly result: JsonObject & {
+    for_llm: string;
+    for_user: string;
+    silent: boolean;
+    is_error: boolean;
+    media: string[];
+    error?: JsonObject & { kind: string; reason: string };
+  };
   readonly duration: number;
 };
 

@@ -142,6 +142,21 @@ def reads_chunks_for_lines() -> None:
                 send(reply(message))
 
 
+def needs_the_stages_of_hello() -> None:
+    for message in requests():
+        if message["method"] == "hook.hello":
+            message["params"]["stages"]
+        send(reply(message))
+
+
+def splits_where_str_does() -> None:
+    for line in sys.stdin.buffer:
+        for piece in line.decode().splitlines():
+            message = json.loads(piece)
+            if "id" in message:
+                send(reply(message))
+
+
 def reads_latin_1() -> None:
     for line in sys.stdin.buffer:
         message = json.loads(line.decode("latin-1"))

@@ -9,6 +9,7 @@ from pathlib import Path
 
 from hookgate.claude.settings import OBSERVED, STAGES
 from hookgate.claude.tools import names_of
+from hookgate.cli.migrate.picoclaw import Builtin, Defaults, Hooks, Process
 from tests.cli.program import run
 from tests.docs.page import codes, read_page
 
@@ -39,6 +40,23 @@ async def test_zots_two_files_become_what_the_page_shows(tmp_path: Path) -> None
         (tmp_path / part.mark.removeprefix("zot ")).write_text(part.text)
     printed = (await run(tmp_path, "migrate", "zot", str(tmp_path))).stdout.decode()
     assert tomllib.loads(printed) == tomllib.loads(PAGE.one("taken").text)
+
+
+async def test_the_file_of_picoclaw_becomes_what_the_page_shows_and_its_keys_are_those_that_are_read(
+    tmp_path: Path,
+) -> None:
+    (tmp_path / "config.json").write_text(PAGE.one("picoclaw-file").text)
+    printed = (await run(tmp_path, "migrate", "picoclaw", "config.json")).stdout.decode()
+    shown = PAGE.one("picoclaw-config").text.replace("FOLDER", str(tmp_path))
+    assert tomllib.loads(printed) == tomllib.loads(shown)
+    read = {
+        "hooks": Hooks,
+        "hooks.defaults": Defaults,
+        "hooks.builtins.NAME": Builtin,
+        "hooks.processes.NAME": Process,
+    }
+    named = {codes(row[0])[0]: {*codes(row[1])} - {"stdio"} for row in PAGE.one("picoclaw-keys").rows}
+    assert named == {place: {*block.model_fields} for place, block in read.items()}
 
 
 def test_the_tables_name_the_events_and_the_tools() -> None:

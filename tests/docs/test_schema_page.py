@@ -58,6 +58,25 @@ def test_the_lines_of_the_page_make_java_that_compiles(path: str, tmp_path: Path
     assert (tmp_path / "classes" / "hook" / "BeforeToolResult.class").is_file()
 
 
+FLAGS = {language.strip("`"): flag.strip("`") for language, flag in PAGE.one("refusing").rows if flag.startswith("`")}
+
+
+@pytest.mark.parametrize("language", FLAGS)
+def test_languages_that_refuse_the_flag_of_java_take_that_of_the_page(
+    path: str, tmp_path: Path, language: str
+) -> None:
+    if not QUICKTYPE.exists():
+        pytest.skip("no generator here: make .venv/.sdk")
+    (tmp_path / "made").mkdir()
+    generate = f'"{BUNDLED_NODE}" "{QUICKTYPE}/dist/index.js" --src-lang schema --lang {language}'
+    asked = f"{generate} {FLAGS[language]} --out made/Hook 'hook.schema.json#/$defs/'"
+    typed(f"hookgate schema > hook.schema.json\n{asked}", path, tmp_path)
+    made = "".join(file.read_text() for file in (tmp_path / "made").iterdir())
+    assert "BeforeToolResult" in made
+    with pytest.raises(AssertionError, match="Unknown option: --just-types"):
+        typed(asked.replace(FLAGS[language], "--just-types"), path, tmp_path)
+
+
 def typed(lines: str, path: str, folder: Path) -> None:
     env = {**environment(folder), "PATH": path}
     done = subprocess.run(

@@ -97,6 +97,26 @@ async def test_a_go_hook_is_built_in_an_empty_folder_by_the_lines_of_the_page(tm
         assert (await child.call("hook.before_tool", RM))["action"] == "deny_tool"
 
 
+async def test_the_go_hook_that_asks_and_brings_a_tool_does_what_the_page_says(tmp_path: Path) -> None:
+    (tmp_path / "main.go").write_text(blocks(PLUGINS / "go" / "README.md", "go")[1])
+    (tmp_path / "go.mod").write_text(
+        "module helper\n\ngo 1.21\n\nrequire hookgate.internal/plugin v0.1.0\n\n"
+        f"replace hookgate.internal/plugin => {PLUGINS / 'go'}\n"
+    )
+    run_go("build", "-o", "helper", ".", cwd=tmp_path)
+    async with open_child([tmp_path / "helper"]) as child:
+        hello = await child.call("hook.hello", {**HELLO, "stages": ["before_tool", "approve_tool"]})
+        assert [it["function"]["name"] for it in hello["tools"]] == ["time_in"]
+        push = {"tool": "bash", "arguments": {"command": "git push"}}
+        assert (await child.call("hook.approve_tool", push))["ask"] == {"title": "Push?", "ttl_s": 300}
+        answers = [
+            await child.call("hook.before_tool", {"tool": "time_in", "arguments": {"zone": zone}})
+            for zone in ("UTC", "Nowhere/None")
+        ]
+    assert [it["result"]["is_error"] for it in answers] == [False, True]
+    assert answers[0]["result"]["for_llm"].endswith(" UTC")
+
+
 def test_the_go_module_may_come_from_a_repository_of_ones_own(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -30,11 +30,12 @@ async def test_a_page_receives_while_its_server_accepts_and_ready_judges_by_it(t
             200,
             {"state": "receiving", "since": page.state.since, "why": ""},
         )
+        # One that is there as long as the gateway is has been since its start.
+        started = served.runtime.telemetry.started_at
+        assert ready["channels"]["rpc"] == {"state": "receiving", "since": started, "why": ""}
         page.served(accepting=False)
         listed = await gateway_methods(served.runtime)["channels.list"].call()
         down = ("page", "web", "down", page.state.since, "its server takes no connections")
-        # One that is there as long as the gateway is has been since its start.
-        started = served.runtime.telemetry.started_at
         assert listed == (ChannelStatus(*down), ChannelStatus("rpc", "", "receiving", started))
     assert page.state.state == "down"
 

@@ -17,8 +17,9 @@ YES = "--yes"
 
 class Once:
     """`answer` is what the model said at last, or what a tool delivered in its place; `error` the line instead.
-    `tell` hears of each call that nobody was asked about. `person`: whoever can be asked; `reader`: who reads along.
-    `yes`: every question is answered so, if whoever asked may."""
+    `tell` hears of each call that nobody was asked about, and what stands beside the answer where nobody reads along.
+    `person`: whoever can be asked; `reader`: who reads along. `yes`: every question is answered so, if whoever asked
+    may."""
 
     name = NAME
     limits = UNLIMITED
@@ -54,8 +55,9 @@ class Once:
                 self.answer = outbound.text
             case "error":
                 self.error = outbound.text
-            case _:
-                pass
+            case "notice":
+                if self._reader is None:
+                    self._tell(f"· {outbound.text}")
         if self._reader is not None and outbound.kind != "error":
             await self._reader.send(outbound, key)
         return ""

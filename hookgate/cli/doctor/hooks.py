@@ -12,6 +12,7 @@ import trio
 
 from hookgate import config as configuration
 from hookgate.assembly.hooks.opening import process_spec, rules
+from hookgate.check.advice import about_node
 from hookgate.cli.doctor.finding import Examined, Finding, broken, note, ok
 from hookgate.cli.doctor.packages import install, is_known
 from hookgate.cli.doctor.questions import question
@@ -24,6 +25,8 @@ from hookgate.protocol.hook.answers import Failed
 from hookgate.protocol.hook.stages import Question, Stage
 from hookgate.sections.hooks import HookSection
 
+LINES_HEARD = 50
+"""Of its stderr, for what is known to help."""
 APPROVER_S = 15.0
 """An approver may be asking a person, and need not be waited for."""
 
@@ -48,7 +51,7 @@ class _Trial:
         self._it, self._name, self._section = it, name, section
         self._rules: Rules = rules(section, it.config.hooks.defaults)
         self._spec = process_spec(name, section, it.config.hooks.defaults, it.base)
-        self._last: deque[str] = deque(maxlen=1)
+        self._lines: deque[str] = deque(maxlen=LINES_HEARD)
         self._answers: list[str] = []
         self._problems: list[str] = []
         self._doubts: list[str] = []
@@ -65,7 +68,7 @@ class _Trial:
         return self._finding()
 
     def _heard(self, lines: Sequence[bytes]) -> None:
-        self._last.extend(line.decode("utf-8", "replace") for line in lines if line.strip())
+        self._lines.extend(line.decode("utf-8", "replace") for line in lines if line.strip())
 
     async def _stage(self, hook: HookProcess, stage: Stage) -> None:
         declared = hook.declared.stages
@@ -95,13 +98,15 @@ class _Trial:
 
     def _finding(self) -> Finding:
         if self._problems:
-            last = f"; last on its stderr: {self._last[-1]}" if self._last else ""
+            last = f"; last on its stderr: {self._lines[-1]}" if self._lines else ""
             return broken(self._name, f"{'; '.join(self._problems)}{last}", self._remedy())
         if self._doubts:
             return note(self._name, "; ".join((*self._doubts, *self._answers)))
         return ok(self._name, "; ".join(("it introduces itself", *self._answers)))
 
     def _remedy(self) -> str:
+        if advice := about_node(self._lines):
+            return advice
         program, folder = self._spec.command[0], Path(self._spec.directory)
         if (
             which(str(folder / program) if "/" in program else program, path=self._spec.environment.get("PATH"))

@@ -7,7 +7,7 @@ from dataclasses import asdict
 import trio
 
 from hookgate.cli.hooks.subjects import Named, plan_of, quiet, show_stderr
-from hookgate.cli.hooks.trying import About, question_of, stage_of
+from hookgate.cli.hooks.trying import About, question_of
 from hookgate.cli.hooks.wording import call_of
 from hookgate.cli.printing import failed, say, say_json
 from hookgate.protocol.dataclasses import dataclass
@@ -26,7 +26,7 @@ class _Row:
 async def bench_hook(named: Named, about: About, calls: int, *, as_json: bool) -> int:
     """1 where it gives no usable answer. Raises ConfigError."""
     quiet()
-    plan, config = plan_of(named, frozenset((stage_of(about),)))
+    plan, config = plan_of(named)
     question = question_of(config, about)
     rows: list[_Row] = []
     async with open_subject(plan, show_stderr(plan.name)) as subject:

@@ -9,7 +9,6 @@ from hookgate.cli.hooks.extension import extension_report
 from hookgate.cli.hooks.subjects import Named, plan_of
 from hookgate.hooks.children.mounts import Plan
 from hookgate.hooks.children.process import ProcessSpec
-from hookgate.protocol.hook.stages import Stage
 
 
 async def check_hook(named: Named, *, as_json: bool) -> int:
@@ -22,7 +21,7 @@ async def check_hook(named: Named, *, as_json: bool) -> int:
 
 
 async def _checked(named: Named) -> Report:
-    plan, _ = plan_of(named, frozenset(Stage))
+    plan, _ = plan_of(named)
     spec = plan.spec
     assert isinstance(spec, ProcessSpec)  # noqa: S101 - extensions have another wire
     limits, offer = (LIMITS, Offer()) if named.is_program else (_limits(plan, spec), _offer(spec))

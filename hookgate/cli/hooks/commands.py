@@ -74,16 +74,19 @@ class NameOrProgram(click.Command):
     """A command about one hook: a name of the configuration, or a program and its arguments behind `--`."""
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
-        ctx.meta[BEHIND_DASHES] = "--" in args
-        if "--" in args and not ctx.resilient_parsing:
-            ours = {name for it in self.get_params(ctx) for name in it.opts if name.startswith("-")}
-            for word in args[args.index("--") + 1 :]:
-                if (name := word.partition("=")[0]) in ours:
-                    click.echo(f"note: {name} stands behind -- and goes to the program", err=True)
-        return super().parse_args(ctx, args)
+        if "--" not in args or ctx.resilient_parsing:
+            return super().parse_args(ctx, args)
+        at = args.index("--")
+        ctx.meta[PROGRAM] = program = tuple(args[at + 1 :])
+        ours = {name for it in self.get_params(ctx) for name in it.opts if name.startswith("-")}
+        for word in program:
+            if (name := word.partition("=")[0]) in ours:
+                click.echo(f"note: {name} stands behind -- and goes to the program", err=True)
+        return super().parse_args(ctx, args[:at])
 
 
-BEHIND_DASHES = "hookgate.behind_dashes"
+PROGRAM = "hookgate.program"
+"""What stands behind `--`."""
 
 
 def about_hook(command: Callable[..., None]) -> Callable[..., None]:
@@ -93,7 +96,6 @@ def about_hook(command: Callable[..., None]) -> Callable[..., None]:
     @click.argument(
         "words",
         nargs=-1,
-        required=True,
         type=click.UNPROCESSED,
         metavar="NAME | -- COMMAND...",
         shell_complete=completed(hook_names),
@@ -106,8 +108,11 @@ def about_hook(command: Callable[..., None]) -> Callable[..., None]:
     ) -> None:
         from hookgate.cli.hooks.subjects import Named
 
-        program = click.get_current_context().meta[BEHIND_DASHES]
-        command(named=Named(words, program, config_file, directory or "", env), **rest)
+        program = click.get_current_context().meta.get(PROGRAM, ())
+        if len(words) + bool(program) != 1:
+            raise click.UsageError("NAME or -- COMMAND, not both: one name, or a program behind `--`")
+        name = "".join(words)
+        command(named=Named(name, program, config_file, directory or "", env), **rest)
 
     return with_hook
 

@@ -20,8 +20,7 @@ async def extension_report(named: Named) -> Report | None:
     """None where the configuration has a hook of that name, or nothing has. Raises ConfigError where there is such an
     extension and a chat would not start it."""
     config, _ = configuration.load(named.config_file)
-    (word,) = named.words
-    if word in config.hooks.processes:
+    if (word := named.name) in config.hooks.processes:
         return None
     began, name = monotonic(), word.removeprefix(EXTENSION)
     found, visited = await visits(config, (), only=name)

@@ -12,6 +12,7 @@ from hookgate.cli.printing import counted, failed, say
 from hookgate.cli.running import looked_at
 from hookgate.config import ConfigError
 from hookgate.control.client import ControlFailed, NothingRunning, call
+from hookgate.mistakes import close
 from hookgate.protocol.dataclasses import dataclass, replace
 from hookgate.rehearsal.recording import Line, bounded_lines, look, open_events, open_recording
 
@@ -41,6 +42,7 @@ def record_gateway(wanted: Wanted, config_file: Path | None, control: Path | Non
     """Until it is interrupted, has what was wanted, or the gateway has gone. Raises ConfigError, NothingRunning,
     ControlFailed, OSError."""
     found = looked_at(config_file, control, "hooks.record")
+    _known(wanted, found.path)
     with _opened(wanted.file) as file:
         name = str(call(found.path, "hooks.record"))
         sys.stderr.write(f"{found.title} its stage calls go to {wanted.file}; Ctrl-C ends it\n")
@@ -58,6 +60,17 @@ def record_gateway(wanted: Wanted, config_file: Path | None, control: Path | Non
             _end(found.path, name)
     _told(wanted, kept)
     return failed(f"the gateway answers no more: {gone}; what came until then is in {wanted.file}") if gone else 0
+
+
+def _known(wanted: Wanted, path: Path) -> None:
+    """Of a name that no hook has nothing would ever come. Raises ConfigError, NothingRunning, ControlFailed."""
+    if not wanted.hooks:
+        return
+    there = {str(row["name"]) for row in cast("list[dict[str, Any]]", call(path, "hooks.list"))}
+    for name in wanted.hooks:
+        if name not in there:
+            names = ", ".join(sorted(there)) or "none"
+            raise ConfigError(f"there is no hook {name!r}{close(name, there)} (there are: {names})")
 
 
 def _fetched(file: IO[bytes], wanted: Wanted, kept: _Kept, answer: object) -> _Kept:

@@ -14,17 +14,8 @@ from hookgate.config import ConfigError
 from hookgate.mistakes import close
 from hookgate.protocol.codec import encode
 from hookgate.protocol.dataclasses import dataclass
-from hookgate.protocol.hook.stages import Stage
 from hookgate.rehearsal.recording import Broken, Recorded, read_recording
 from hookgate.rehearsal.replay import Difference, Gone, Outcome, Replay, Tally, Told
-
-
-@dataclass(frozen=True)
-class Kept:
-    """What a recording holds: how often each hook was asked, and where each stands."""
-
-    calls: Mapping[str, int]
-    stages: Mapping[str, frozenset[Stage]]
 
 
 @dataclass(frozen=True)
@@ -43,10 +34,8 @@ class Passing:
 async def replay_file(file: Path, named: Named, of: str, passing: Passing, *, as_json: bool) -> int:
     """The exit status. Raises ConfigError."""
     quiet()
-    kept = _kept(file)
-    configured = "" if named.is_program else named.words[0]
-    hook = _chosen(file, kept, of or configured, told=bool(of))
-    plan, _ = plan_of(named, kept.stages[hook])
+    hook = _chosen(file, _calls(file), of or named.name, told=bool(of))
+    plan, _ = plan_of(named)
 
     def tell(told: Told) -> None:
         say_json(_members(told)) if as_json else say(_line(told, file))
@@ -61,27 +50,23 @@ async def replay_file(file: Path, named: Named, of: str, passing: Passing, *, as
     return status
 
 
-def _kept(file: Path) -> Kept:
-    """Read once before anything is asked: a hook is told at hello where it stands. Raises ConfigError."""
-    calls, stages = Counter[str](), dict[str, set[Stage]]()
-    for line in _read(file):
-        if isinstance(line, Recorded):
-            calls[line.hook] += 1
-            stages.setdefault(line.hook, set()).add(line.question.stage)
+def _calls(file: Path) -> Mapping[str, int]:
+    """How often each hook was asked. Raises ConfigError."""
+    calls = Counter(line.hook for line in _read(file) if isinstance(line, Recorded))
     if not calls:
         raise ConfigError(f"{file}: there is no stage call in it")
-    return Kept(calls, {hook: frozenset(it) for hook, it in stages.items()})
+    return calls
 
 
-def _chosen(file: Path, kept: Kept, wanted: str, *, told: bool) -> str:
-    if wanted in kept.calls:
+def _chosen(file: Path, calls: Mapping[str, int], wanted: str, *, told: bool) -> str:
+    if wanted in calls:
         return wanted
-    there = ", ".join(f"{hook} ({counted(calls, 'call')})" for hook, calls in kept.calls.items())
-    if wanted and (told or len(kept.calls) > 1):
-        raise ConfigError(f"{file}: no calls of {wanted!r}{close(wanted, kept.calls)}: there are those of {there}")
-    if len(kept.calls) > 1:
+    there = ", ".join(f"{hook} ({counted(count, 'call')})" for hook, count in calls.items())
+    if wanted and (told or len(calls) > 1):
+        raise ConfigError(f"{file}: no calls of {wanted!r}{close(wanted, calls)}: there are those of {there}")
+    if len(calls) > 1:
         raise ConfigError(f"{file}: several hooks were asked: say --hook, one of {there}")
-    return next(iter(kept.calls))
+    return next(iter(calls))
 
 
 def _read(file: Path) -> Iterator[Recorded | Broken]:

@@ -28,35 +28,36 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Named:
-    """What the command line says: `words` are a name, or a program and its arguments behind `--`. `directory` and
-    `env` are a program's alone: a configured hook has its own."""
+    """What the command line says: a `name`, or a `program` and its arguments. `directory` and `env` are a program's
+    alone: a configured hook has its own."""
 
-    words: tuple[str, ...]
-    program: bool
+    name: str
+    program: tuple[str, ...]
     config_file: Path | None = None
     directory: str = ""
     env: tuple[str, ...] = ()
 
     @property
     def is_program(self) -> bool:
-        """Several words are one without the dashes too."""
-        return self.program or len(self.words) > 1
+        return bool(self.program)
 
 
-def plan_of(named: Named, stages: frozenset[Stage]) -> tuple[Plan, Config]:
-    """As a gateway would start it, and the configuration that says so. `stages`: what a program is offered, of which
-    nothing is configured. Raises ConfigError."""
+def plan_of(named: Named) -> tuple[Plan, Config]:
+    """As a gateway would start it, and the configuration that says so. A program, of which nothing is configured, is
+    offered every stage. Raises ConfigError."""
     if not named.is_program:
         return _configured(named)
-    spec = _program(named, stages)
-    return Plan(spec, Rules(stages=stages)), Config()
+    return Plan(_program(named), Rules(stages=ALL_STAGES)), Config()
+
+
+ALL_STAGES = frozenset(Stage)
 
 
 def _configured(named: Named) -> tuple[Plan, Config]:
     if named.directory or named.env:
         raise ConfigError("--dir and --env are for a program behind `--`: a configured hook has its own")
     config, file = configuration.load(named.config_file)
-    (name,), processes = named.words, config.hooks.processes
+    name, processes = named.name, config.hooks.processes
     if name not in processes and name.startswith(EXTENSION):
         why = "an extension speaks zot's protocol and not that of hooks"
         raise ConfigError(
@@ -70,16 +71,17 @@ def _configured(named: Named) -> tuple[Plan, Config]:
     return Plan(process_spec(name, section, defaults, file.parent), rules(section, defaults)), config
 
 
-def _program(named: Named, stages: frozenset[Stage]) -> ProcessSpec:
+def _program(named: Named) -> ProcessSpec:
     from hookgate.hooks.children.process import ProcessSpec
 
     environment = {**configuration.base_environment(), **pairs(named.env)}
-    return ProcessSpec(_program_name(named), named.words, named.directory or ".", environment, stages, observes=False)
+    name, directory = _program_name(named), named.directory or "."
+    return ProcessSpec(name, named.program, directory, environment, ALL_STAGES, observes=True, configured=False)
 
 
 def _program_name(named: Named) -> str:
     """Of what an interpreter runs, else of the program itself; never of an argument."""
-    program, *rest = named.words
+    program, *rest = named.program
     scripts = (it for it in rest if not it.startswith("-") and (Path(named.directory) / it).is_file())
     script = next(scripts, program) if _INTERPRETER.fullmatch(Path(program).name) else program
     return Path(script).stem or "hook"
@@ -105,11 +107,11 @@ def quiet() -> None:
 
 
 def show_stderr(name: str) -> TakeLines:
-    """What the hook says to people, as it comes."""
+    """What the hook says to people, as it comes, behind its name: once, where the SDKs have written it there."""
 
     def take(lines: Sequence[bytes]) -> None:
         for line in lines:
-            sys.stderr.write(f"{name}: {printable(line.decode('utf-8', 'replace'))}\n")
+            sys.stderr.write(f"{name}: {printable(line.decode('utf-8', 'replace')).removeprefix(f'{name}: ')}\n")
         sys.stderr.flush()
 
     return take

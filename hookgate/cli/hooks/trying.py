@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import field
 from pathlib import Path
 from typing import cast
 
 from hookgate.channels.printable import printable
+from hookgate.check.advice import about_node
 from hookgate.cli.hooks.explain import step_of
 from hookgate.cli.hooks.subjects import Named, plan_of, quiet, show_stderr
 from hookgate.cli.hooks.wording import call_of
@@ -24,6 +26,8 @@ from hookgate.rehearsal.recording import Broken, Recorded, read_recording
 from hookgate.rehearsal.subject import Asked, open_subject
 from hookgate.sections import Config
 
+LINES_HEARD = 50
+"""Of its stderr, for what is known to help."""
 STATUS = {"allowed": 0, "changed": 0, "answered": 0, "denied": 1, "asked": 3}
 USUAL = ' (continue, the default: a guard wants on_failure = "deny")'
 
@@ -47,9 +51,15 @@ async def try_hook(named: Named, about: About, *, as_json: bool) -> int:
     """The exit status: 0, it goes on; 1, it is denied; 3, a person would be asked; 2, a program of which nothing is
     configured has failed, so what that would count for is not known. Raises ConfigError."""
     quiet()
-    plan, config = plan_of(named, frozenset((stage_of(about),)))
+    plan, config = plan_of(named)
     question = question_of(config, about)
-    async with open_subject(plan, show_stderr(plan.name)) as subject:
+    show, heard = show_stderr(plan.name), deque[bytes](maxlen=LINES_HEARD)
+
+    def take(lines: Sequence[bytes]) -> None:
+        show(lines)
+        heard.extend(lines)
+
+    async with open_subject(plan, take) as subject:
         asked = await subject.ask(question)
     audit = plan.rules.mode != "enforce"
     if as_json:
@@ -57,24 +67,21 @@ async def try_hook(named: Named, about: About, *, as_json: bool) -> int:
     else:
         for line in _lines(plan, question, asked, configured=not named.is_program):
             say(line)
+        if asked.verdict.failed and (advice := about_node([line.decode("utf-8", "replace") for line in heard])):
+            say(advice)
     if asked.verdict.failed and named.is_program and asked.verdict.decision == "allowed":
         return 2
     return 0 if audit else STATUS[asked.verdict.decision]
-
-
-def stage_of(about: About) -> Stage:
-    """Raises ConfigError."""
-    if about.line is not None and about.file is None:
-        raise ConfigError("--line is of a file: say --from FILE")
-    return _recorded(about).stage if about.file else Stage(about.stage or _usual(about))
 
 
 def question_of(config: Config, about: About) -> Question:
     """As it stands in the file, or made up. Raises ConfigError."""
     if about.file:
         return _recorded(about)
-    step = step_of(config, about.call, about.role)
-    return made_up(stage_of(about), replace(step, turn_id=f"{step.agent}-turn-1"), _words(about))
+    if about.line is not None:
+        raise ConfigError("--line is of a file: say --from FILE")
+    step, stage = step_of(config, about.call, about.role), Stage(about.stage or _usual(about))
+    return made_up(stage, replace(step, turn_id=f"{step.agent}-turn-1"), _words(about))
 
 
 def _usual(about: About) -> Stage:
@@ -177,7 +184,8 @@ def _decided(asked: Asked) -> str:
     match asked.verdict.decision:
         case "answered":
             given = cast("Mapping[str, object]", said.get("result", said.get("reply")))
-            return f"answered: {printable(str(given.get('for_llm', given.get('text', ''))))}"
+            error = " (error)" if given.get("is_error") else ""
+            return f"answered{error}: {printable(str(given.get('for_llm', given.get('text', ''))))}"
         case "asked":
             ask = cast("Mapping[str, object]", said.get("ask") or {})
             words = "; ".join(str(ask[it]) for it in ("title", "text") if ask.get(it))

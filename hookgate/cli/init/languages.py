@@ -75,7 +75,8 @@ def _go(plugins: Path) -> FirstHook:
 
 def _typescript(plugins: Path) -> FirstHook:
     about = "This one denies commands that destroy. Its SDK is the one file hookgate_plugin.mts beside it."
-    files = {f"hooks/{name}": _text(plugins / "typescript" / name) for name in ("guard.mts", "hookgate_plugin.mts")}
+    names = ("guard.mts", "hookgate_plugin.mts", "tsconfig.json")
+    files = {f"hooks/{name}": _text(plugins / "typescript" / name) for name in names}
     version = _node_version()
     flag = (STRIPS,) if (22, 6) <= version < (22, 18) or (23, 0) <= version < (23, 6) else ()
     return FirstHook("guard", about, ("node", *flag, "hooks/guard.mts"), files, lacks=_node_lacks(version))

@@ -13,6 +13,8 @@ from hookgate.config import ConfigError
 from hookgate.protocol.hook.stages import Stage
 
 USUAL = Path(".claude/settings.json")
+SHOWN_CHARS = 80
+"""Of a command, in a notice."""
 MARGIN_S = 5.0
 """What a stage has more than its slowest command: that one ends first, and says so."""
 HEADER = """\
@@ -57,10 +59,15 @@ def _unkept(file: Path, settings: Settings) -> list[str]:
     project = _project(file.absolute())
     unknown = (it.command for it in settings.handlers if not named_files(it.command, project))
     return [
-        f"{command[:80]!r} names no file that is there: a script that it runs is not kept from tools, unless its "
+        f"`{_cut(command)}` names no file that is there: a script that it runs is not kept from tools, unless its "
         "name is added to the hook's `command` or to tools.kept"
         for command in dict.fromkeys(unknown)
     ]
+
+
+def _cut(command: str) -> str:
+    line = " ".join(command.split())
+    return line if len(line) <= SHOWN_CHARS else f"{line[:SHOWN_CHARS]}…"
 
 
 def _project(file: Path) -> Path:

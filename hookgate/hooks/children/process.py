@@ -50,7 +50,8 @@ class ProcessSpec:
     """How to start a hook and what to tell it at hello. Two equal specs mean the same running process.
 
     `flush_s`: how long events that wait may still be written when the hook is stopped. `media_dir`: the folder of the
-    files of messages, for hooks that read them.
+    files of messages, for hooks that read them. `configured`: it has to stand where only a hello that names the stage
+    makes it; else `stages` is what it is offered, and it is asked where it stands.
     """
 
     name: str
@@ -65,6 +66,7 @@ class ProcessSpec:
     hello_timeout_s: float = 10.0
     flush_s: float = 0.5
     media_dir: str = ""
+    configured: bool = True
     recheck: Recheck | None = field(default=None, compare=False)
 
     @property
@@ -189,10 +191,10 @@ class HookProcess:
             self.declared = parse_hello(settled.result, spec.stages)
         except BadMessage as error:
             return str(error)
-        if problem := undeclared(self.declared, spec.stages):
+        if spec.configured and (problem := undeclared(self.declared, spec.stages)):
             return problem
-        if self.declared.stages is not None and (declined := sorted(spec.stages - self.declared.stages)):
-            log.warning("hook_declines_stages", hook=spec.name, stages=declined)
+        if declined := sorted(spec.stages - self.declared.standing(spec.stages)):
+            log.info("hook_declines_stages", hook=spec.name, stages=[str(stage) for stage in declined])
         self._calls.limit = min(spec.max_in_flight, self.declared.max_in_flight or spec.max_in_flight)
         self._calls.cancels = self.declared.cancel
         return None

@@ -27,6 +27,11 @@ class Hello:
     cancel: bool = False
     max_in_flight: int | None = None
 
+    def standing(self, offered: frozenset[Stage]) -> frozenset[Stage]:
+        """Where it stands of what it was offered: a plain hook of version 1 names none, and takes all that version 1
+        has."""
+        return offered - BEYOND_V1 if self.stages is None else offered & self.stages
+
 
 class HelloPatch(Patch):
     ok: bool | None = None
@@ -77,8 +82,7 @@ def parse_hello(result: object, offered: frozenset[Stage]) -> Hello:
 
 def undeclared(hello: Hello, stages: frozenset[Stage]) -> str | None:
     """What keeps a hook that stands at these stages from working: it leaves out of its hello what has to be named."""
-    # A plain hook of version 1 names none, and takes all that version 1 has.
-    declined = sorted(stages - (stages - BEYOND_V1 if hello.stages is None else hello.stages))
+    declined = sorted(stages - hello.standing(stages))
     if Stage.APPROVE_TOOL in declined:
         return "it leaves approve_tool out of its stages, though it is configured to approve"
     if unheard := [stage for stage in declined if stage in BEYOND_V1]:

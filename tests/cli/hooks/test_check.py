@@ -68,6 +68,7 @@ async def test_a_hook_that_uses_everything_passes_every_check() -> None:
         "split lines",
         "joined lines",
         "big line",
+        "separators",
         "text",
         "cancel",
         "events",
@@ -118,6 +119,7 @@ async def test_a_plain_v1_hook_is_told_which_stages_to_leave_out() -> None:
         ("refuses_hello", "hello", "wrong phase of the moon"),
         ("crosses_ids", "many calls", "is another call's"),
         ("dies_on_a_big_line", "big line", "it exited with status 7"),
+        ("splits_where_str_does", "separators", "it exited with status 1"),
         ("answers_notifications", "unknown notification", "nobody asked for"),
         ("refuses_unknown_members", "unknown members", "error -32602: unknown member"),
         ("reads_latin_1", "text", "characters are lost"),
@@ -211,6 +213,7 @@ async def test_a_hook_that_answers_only_its_first_call_fails_where_many_are_made
         ("answers_unknown_methods", "unknown method", "a result instead of error -32601"),
         ("exits_with_a_status", "end of input", "it exited with status 3"),
         ("asks_hookgate_first", "stdout", "host.ask"),
+        ("needs_the_stages_of_hello", "plain v1", "without `stages` in the params of hello: it exited with status 1"),
     ],
 )
 async def test_what_hookgate_can_live_with_is_a_warning(defect: str, name: str, words: str) -> None:
@@ -255,6 +258,11 @@ async def test_a_flood_on_stdout_is_cut_off_and_named() -> None:
 async def test_what_a_crashed_hook_wrote_to_stderr_stands_beside_the_failure() -> None:
     report = await checked(broken("crashes_at_start"))
     assert finding(report, "hello").stderr == ("no such database: hooks.db",)
+
+
+async def test_one_that_ends_a_line_where_there_is_no_newline_is_told_where_to_split() -> None:
+    report = await checked(broken("splits_where_str_does"))
+    assert finding(report, "separators").fix.startswith("split stdin at \\n only: U+2028, U+2029 and U+0085 stand in")
 
 
 @pytest.mark.parametrize("defect", ["leaves_a_process", "ignores_the_end_of_input", "is_mute"])

@@ -25,6 +25,7 @@ CHILD = Path(__file__).parents[2] / "children" / "hook.py"
 DENIED = {"action": "deny_tool", "reason": "no"}
 CONTINUE = {"action": "continue"}
 RESPOND = {"action": "respond", "result": {"for_llm": "tea"}}
+RESPOND_ERROR = {"action": "respond", "result": {"for_llm": "no tea", "is_error": True}}
 
 
 def call(answer: Mapping[str, Any], hook: str = "guard", **arguments: object) -> str:
@@ -83,6 +84,9 @@ async def test_a_running_gateway_is_recorded_until_it_is_interrupted_with_secret
     settings.file.write_text(settings.file.read_text().replace("[control]\nenabled = false\n", ""))
     async with serving(tmp_path) as (process, client), open_pipes(tmp_path, "hooks", "record", "c.jsonl") as recorder:
         await recorder.sees("Ctrl-C ends it")
+        mistyped = await run(tmp_path, "hooks", "record", "d.jsonl", "--hook", "wach")
+        assert b"hookgate: there is no hook 'wach' (did you mean 'watch'?) (there are: " in mistyped.stderr
+        assert (mistyped.returncode, (tmp_path / "d.jsonl").exists()) == (2, False)
         await client.post("/api/chats/c/messages", json=message("list"))
         with trio.fail_after(60):
             while (tmp_path / "c.jsonl").read_bytes().count(b"\n") < 2:
@@ -121,6 +125,9 @@ async def test_a_gateway_that_goes_away_leaves_what_was_recorded(tmp_path: Path)
         (CONTINUE, DENIED, False, "before_tool bash: allowed -> denied (no)"),
         (DENIED, {"action": "abort_turn", "reason": "no"}, False, ""),
         (CONTINUE, RESPOND, False, "allowed -> answered"),
+        (RESPOND_ERROR, RESPOND, False, "answered"),
+        (DENIED, RESPOND_ERROR, False, "denied (no) -> answered"),
+        (RESPOND_ERROR, CONTINUE, True, "NOW ALLOWED  before_tool bash: answered"),
         (RESPOND, CONTINUE, True, "NOW ALLOWED  before_tool bash: answered"),
         ({"action": "modify", "changes": {"tool": "bash"}}, CONTINUE, False, ""),
         ({"action": "modify", "changes": {"tool": "ls"}}, CONTINUE, False, 'changed {"tool":"ls"} -> allowed'),
@@ -136,6 +143,22 @@ async def test_only_what_was_held_and_goes_on_now_ends_with_1(
     assert words in loose.stdout.decode()
     *differences, tally = map(json.loads, strict.stdout.splitlines())
     assert (tally["looser"], tally["different"], len(differences)) == (int(looser), *(2 * [int(bool(words))]))
+
+
+async def test_a_program_may_name_stages_and_bring_tools_that_nothing_recorded_is_about(tmp_path: Path) -> None:
+    (tmp_path / "calls.jsonl").write_text(call(CONTINUE) + "\n")
+    tool = {"type": "function", "function": {"name": "ticket", "parameters": {"type": "object"}}}
+    for hello, kept in (
+        ({"stages": ["before_tool", "approve_tool"], "tools": [tool]}, "1 call of guard asked again, none"),
+        ({"stages": ["approve_tool"]}, "1 call of guard asked again, none"),
+    ):
+        program = ("--", sys.executable, str(CHILD), "plain", json.dumps(hello))
+        ended = await run(tmp_path, "hooks", "replay", "calls.jsonl", *program)
+        assert (ended.returncode, kept in ended.stdout.decode()) == (0, True), ended
+    (tmp_path / "calls.jsonl").write_text(call(DENIED) + "\n")
+    ended = await run(tmp_path, "hooks", "replay", "calls.jsonl", *program)
+    assert "denied (no) -> allowed, since it is not asked: it does not name before_tool" in ended.stdout.decode()
+    assert ended.returncode == 1
 
 
 async def test_broken_lines_are_named_and_other_events_passed_over(tmp_path: Path) -> None:
@@ -182,6 +205,9 @@ async def test_whose_calls_are_meant_has_to_be_said_where_there_are_several(tmp_
     assert b"2 calls of b asked again" in (await replayed(tmp_path, lines, "--hook", "b")).stdout
 
 
+NARROW = '{"stages": ["before_tool", "after_llm"]}'
+
+
 # --- bench --------------------------------------------------------------------------------------------------
 
 
@@ -191,6 +217,7 @@ async def test_bench_times_a_hook_beside_its_floor_and_names_one_that_fails(tmp_
     rows = json.loads(ended.stdout)
     assert [row["callers"] for row in rows] == [1, 8]
     assert all(row[side]["p99_us"] >= row[side]["p50_us"] > 0 for row in rows for side in ("hook", "floor"))
+    assert (await run(tmp_path, "hooks", "bench", "--calls", "8", *program, "plain", NARROW)).returncode == 0
     failing = ("--args", '{"do": "answer", "result": {"action": "allow"}}')
     failed = await run(tmp_path, "hooks", "bench", "--calls", "100", *failing, *program)
     assert failed.returncode == 1

@@ -9,7 +9,7 @@ from subprocess import CompletedProcess
 
 import pytest
 
-from tests.cli.program import run
+from tests.cli.program import hook, run
 from tests.cli.zot.zot_folders import extension, installed
 
 CHILD = Path(__file__).parents[2] / "children" / "hook.py"
@@ -77,6 +77,11 @@ def asking(**members: object) -> tuple[str, str]:
             '+    "command": "ls -l"',
         ),
         (asking(do="answer", result={"action": "respond", "result": {"for_llm": "tea"}}), 0, "answered: tea"),
+        (
+            asking(do="answer", result={"action": "respond", "result": {"for_llm": "no tea", "is_error": True}}),
+            0,
+            "answered (error): no tea",
+        ),
         (("--stage", "approve_tool", *asking(do="answer", result={"ask": {"title": "Sure?"}})), 3, "asked: Sure?"),
         (("--stage", "approve_tool"), 0, 'approve_tool bash {"command":"ls"}: allowed\n'),
         (("--tool", "write"), 0, "child is not asked: tools = ['bash', 'read'] does not cover 'write'"),
@@ -122,6 +127,46 @@ async def test_try_takes_a_program_and_prints_json(folder: Path) -> None:
     assert shown["ms"] > 0
 
 
+TOOL = {"type": "function", "function": {"name": "ticket", "parameters": {"type": "object"}}}
+GUARD = {"stages": ["before_tool", "approve_tool"], "tools": [TOOL]}
+
+
+@pytest.mark.parametrize(
+    ("hello", "given", "status", "words"),
+    [
+        (GUARD, ("--args", '{"do": "answer", "result": {"action": "deny_tool"}}'), 1, "denied (deny_tool)"),
+        (GUARD, ("--stage", "approve_tool"), 0, "allowed"),
+        (GUARD, ("--stage", "before_llm"), 0, "hook is not asked: it does not name before_llm in its hello"),
+        (
+            {"stages": ["before_tool"]},
+            ("--stage", "approve_tool"),
+            0,
+            "hook is not asked: it does not name approve_to",
+        ),
+        ({}, ("--stage", "approve_tool"), 0, "allowed"),
+        ({}, ("--stage", "on_message"), 0, "hook is not asked: it does not name on_message in its hello"),
+    ],
+)
+async def test_a_program_is_offered_every_stage_and_asked_where_its_hello_says_it_stands(
+    folder: Path, hello: dict[str, object], given: tuple[str, ...], status: int, words: str
+) -> None:
+    program = ("--", sys.executable, str(CHILD), "plain", json.dumps(hello))
+    ended = await run(folder, "hooks", "try", *given, *program)
+    assert words in ended.stdout.decode(), ended
+    assert ended.returncode == status
+
+
+async def test_a_program_with_an_sdk_says_nothing_of_stages_and_its_name_once(tmp_path: Path) -> None:
+    hook(tmp_path, "guard", "")
+    (tmp_path / "mine.py").write_text(
+        "from hookgate_plugin import Plugin\nplugin = Plugin('mine')\n"
+        "plugin.approve_tool(lambda call: True)\nplugin.after_llm(lambda reply: None)\n"
+        "@plugin.before_tool\ndef look(call): plugin.log('seen')\nplugin.run()\n"
+    )
+    ended = await run(tmp_path, "hooks", "try", "--", sys.executable, "mine.py")
+    assert (ended.returncode, ended.stderr) == (0, b"mine: seen\n")
+
+
 async def test_what_stands_behind_the_dashes_goes_to_the_program_and_a_note_says_so(folder: Path) -> None:
     given = ("--", sys.executable, str(CHILD), "--args", '{"command": "rm -rf /"}')
     ended = await run(folder, "hooks", "try", *given)
@@ -130,11 +175,27 @@ async def test_what_stands_behind_the_dashes_goes_to_the_program_and_a_note_says
     assert (asked, took.split(",")[0]) == ('before_tool bash {"command":"ls"}: allowed', "hook")
 
 
+@pytest.mark.parametrize("words", [("child", "--", "node", "mine.mts"), ("child", "extra"), ()])
+async def test_a_name_and_a_program_are_not_taken_for_one_command(folder: Path, words: tuple[str, ...]) -> None:
+    ended = await run(folder, "hooks", "try", *words)
+    assert "NAME or -- COMMAND, not both" in ended.stderr.decode()
+    assert (ended.returncode, ended.stdout) == (2, b"")
+
+
 async def test_a_bare_program_that_fails_is_not_said_to_be_well(folder: Path) -> None:
     (folder / "broken.py").write_text("import nothing_of_that_name\n")
     ended = await run(folder, "hooks", "try", "--", sys.executable, "broken.py")
     assert 'allowed (continue, the default: a guard wants on_failure = "deny")' in ended.stdout.decode()
     assert ended.returncode == 2
+
+
+async def test_a_node_that_is_too_old_is_named_by_try_and_by_doctor_as_by_check(folder: Path) -> None:
+    said = 'TypeError: Unknown file extension ".mts"'
+    old = f"import sys\nprint({said!r}, '', 'Node.js v20', sep='\\n', file=sys.stderr)\nsys.exit(1)\n"
+    (folder / "hooks/child.py").write_text(old)
+    for command in (("hooks", "try", "child"), ("doctor",)):
+        ended = await run(folder, *command)
+        assert "this node is too old for TypeScript: take 22.18 or later" in ended.stdout.decode(), ended
 
 
 async def test_try_names_the_hooks_that_there_are(folder: Path) -> None:

@@ -13,8 +13,9 @@ from pathlib import Path
 import pytest
 
 from tests.cli.program import environment
+from tests.examples.programs import nodes
 from tests.gotool import OFFLINE, go_command
-from tests.plugins.test_three_sdks import stripping_node
+from tests.plugins.test_three_sdks import TSC, stripping_node
 from tests.preloaded import put_hookgate
 
 DEADLINE_S = 240.0
@@ -26,7 +27,7 @@ script = "script.json"
 STEPS = {"steps": [{"calls": [{"name": "bash", "arguments": {"command": "rm -rf notes"}}]}, {"text": "As you wish."}]}
 WRITTEN = {
     "python": {"hooks/guard.py", "hooks/hookgate_plugin.py"},
-    "typescript": {"hooks/guard.mts", "hooks/hookgate_plugin.mts"},
+    "typescript": {"hooks/guard.mts", "hooks/hookgate_plugin.mts", "hooks/tsconfig.json"},
     "go": {"hooks/guard/main.go", "hooks/guard/go.mod", "hooks/guard/hookgate/go.mod"},
 }
 
@@ -68,7 +69,7 @@ def test_what_is_printed_makes_the_hook_run_and_deny(path: Path, tmp_path: Path,
     folder.mkdir()
     done = shell(path, folder, f"hookgate init --sdk {language}")
     assert done.returncode == 0, done.stderr
-    assert re.match(r"Wrote hookgate.toml(, [\w./]+)? and hooks/[\w./]+\.\n", done.stdout)
+    assert re.match(r"Wrote hookgate.toml(, [\w./]+)? and hooks/[\w./]*\.\n", done.stdout)
     written = {str(file.relative_to(folder)) for file in folder.rglob("*") if file.is_file()}
     assert WRITTEN[language] | {"hookgate.toml"} <= written
     assert not [name for name in written if "_test" in name]
@@ -109,6 +110,22 @@ def test_which_node_is_there_decides_how_it_is_called(
     done = shell(path, tmp_path, "hookgate init --sdk typescript")
     assert f"command = {command}  #" in (tmp_path / "hookgate.toml").read_text()
     assert re.findall(r"^! (.+) or later", done.stdout, re.M) == ([said] if said else [])
+
+
+def test_the_compiler_finds_mistakes_of_types_in_what_was_written_and_no_others(path: Path, tmp_path: Path) -> None:
+    if not TSC.exists():
+        pytest.skip("no TypeScript here: make .venv/.sdk")
+    (path / "node").symlink_to(nodes()["bundled"])
+    assert shell(path, tmp_path, "hookgate init --sdk typescript").returncode == 0
+    hooks = tmp_path / "hooks"
+    # What `npm i -D` makes there.
+    (hooks / "node_modules").symlink_to(TSC)
+    tsc = "node node_modules/typescript/bin/tsc"
+    assert (shell(path, hooks, tsc).returncode, shell(path, hooks, tsc).stdout) == (0, "")
+    with (hooks / "guard.mts").open("a") as file:
+        file.write('plugin.beforeTool("bash", (call) => plugin.deny(call.tol));\n')
+    done = shell(path, hooks, tsc)
+    assert "Property 'tol' does not exist on type 'Call'" in done.stdout
 
 
 def test_a_machine_without_node_or_go_is_told_what_the_hook_needs(path: Path, tmp_path: Path) -> None:

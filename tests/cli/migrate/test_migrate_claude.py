@@ -82,6 +82,7 @@ async def test_the_scripts_of_its_commands_are_kept_from_tools(tmp_path: Path) -
         "RULES=x python3 ${CLAUDE_PROJECT_DIR:-.}/c.py",
         """bash -c "sh 'd d/e.sh'" """,
         "jq -e .x",
+        f"echo '{'x' * 90}';\ttrue",
     ]
     hooks = {"PreToolUse": [{"hooks": [{"type": "command", "command": it} for it in commands]}]}
     (tmp_path / ".claude").mkdir()
@@ -93,8 +94,9 @@ async def test_the_scripts_of_its_commands_are_kept_from_tools(tmp_path: Path) -
     assert [name for name in scripts if not kept.covers(tmp_path / name)] == []
     assert not kept.covers(tmp_path / "src/x.py")
     assert [it for it in ended.stderr.decode().splitlines() if "names no file" in it] == [
-        "notice: 'jq -e .x' names no file that is there: a script that it runs is not kept from tools, unless its "
+        f"notice: `{command}` names no file that is there: a script that it runs is not kept from tools, unless its "
         "name is added to the hook's `command` or to tools.kept"
+        for command in ("jq -e .x", f"echo '{'x' * 74}…")
     ]
 
 

@@ -135,6 +135,38 @@ async def test_nothing_refused_is_status_0_and_the_flags_are_for_one_question(tm
             assert (await run(folder, "chat", *flags)).returncode == 2
 
 
+DROPPING = """
+from hookgate_plugin import Plugin
+plugin = Plugin("guard")
+@plugin.{stage}
+def judge(message):
+    {does}
+plugin.run()
+"""
+
+
+@pytest.mark.parametrize(
+    ("stage", "does", "said"),
+    [
+        ("on_message", "return plugin.drop('spam')", "· Message refused by hook guard: spam\n"),
+        ("on_message", "return plugin.drop('spam', tell='Not today.')", "· Not today.\n"),
+        ("on_message", "return plugin.drop('spam', tell='')", ""),
+        ("on_message", "raise ValueError('oops')", "· Message refused: hook guard failed at on_message"),
+        ("before_send", "return plugin.drop('no', tell='I keep that.')", "· I keep that.\n"),
+    ],
+)
+async def test_what_a_hook_says_that_dropped_the_message_or_withheld_the_answer_stands_on_stderr(
+    tmp_path: Path, stage: str, does: str, said: str
+) -> None:
+    dropping = hook(tmp_path, "guard", f'intercept = ["{stage}"]\non_failure = "deny"')
+    (tmp_path / "guard.py").write_text(DROPPING.format(stage=stage, does=does))
+    async with open_model_server(says("Hello.")) as server:
+        ended = await run(configured(tmp_path, server.base_url, dropping), "chat", "--once", "hi")
+    told = "".join(line for line in ended.stderr.decode().splitlines(keepends=True) if line.startswith("· "))
+    assert (ended.returncode, ended.stdout, told[: len(said) or 1]) == (1, b"", said), ended
+    assert ended.stderr.endswith(b"hookgate: it ended without an answer\n")
+
+
 async def test_what_was_said_before_a_signal_is_printed(tmp_path: Path) -> None:
     call = {"index": 0, "id": "1", "type": "function"}
     wanted = {**call, "function": {"name": "bash", "arguments": '{"command": "echo up > up; sleep 60"}'}}

@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 import trio
 import trio.testing
+from structlog.testing import capture_logs
 
 from hookgate.protocol.hook.answers import CONTINUE, Approve, Failed, Modify, Refuse, Respond
 from hookgate.protocol.hook.stages import Question, Stage
@@ -202,3 +203,12 @@ async def test_a_relative_command_is_found_in_its_directory(tmp_path: Path) -> N
     program.chmod(0o755)
     async with open_child(command=("./hook",), directory=str(tmp_path)) as child:
         await alive(child)
+
+
+async def test_stages_that_a_hook_leaves_out_are_told_by_their_names_and_no_warning() -> None:
+    hello = {"stages": ["approve_tool", "before_tool", "after_tool"]}
+    with capture_logs() as lines:
+        async with open_child(hello=hello):
+            pass
+    line = next(line for line in lines if line["event"] == "hook_declines_stages")
+    assert (repr(line["stages"]), line["log_level"]) == ("['after_llm', 'before_llm']", "info")
