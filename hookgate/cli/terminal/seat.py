@@ -12,6 +12,7 @@ from contextlib import contextmanager, suppress
 
 import trio
 
+from hookgate.channels.terminal.dialogue import NO
 from hookgate.protocol.dataclasses import dataclass
 
 LONGEST_LINE = 4096
@@ -32,7 +33,7 @@ class Seat:
                 data = data[os.write(self.descriptor, data) :]
 
     async def ask(self, prompt: str) -> str | None:
-        """The line typed at this prompt; None where nobody can answer."""
+        """The line typed at this prompt, "no" for Ctrl-D; None where nobody can answer."""
         try:
             if not in_front(self.descriptor):
                 return None
@@ -45,8 +46,9 @@ class Seat:
             return None
         if typed.endswith(b"\n"):
             return typed.decode("utf-8", "replace").rstrip("\n")
-        self.write("\n")
-        return None
+        self.write(f"{NO}\n")
+        # A terminal that is gone is none any more.
+        return NO if os.isatty(self.descriptor) else None
 
     async def _entered(self) -> None:
         """Until there is a line. What was typed of one for a question that is over is nobody's: no shell gets it."""

@@ -289,14 +289,24 @@ async def test_ctrl_c_at_the_approval_question_ends_the_turn_and_runs_nothing(tm
     assert not (tmp_path / "made").exists()
 
 
-async def test_ctrl_d_at_the_approval_question_is_a_no(tmp_path: Path) -> None:
-    async with open_chat(tmp_path, bash("touch made"), says("I may not."), more=RULE) as (_server, screen):
+@pytest.mark.parametrize("terminal", ["xterm", "dumb"])
+async def test_ctrl_d_at_the_approval_question_is_a_no_and_the_chat_goes_on(tmp_path: Path, terminal: str) -> None:
+    async with (
+        open_model_server(bash("touch made"), says("I may not."), says("Still here.")) as server,
+        open_terminal(configured(tmp_path, server.base_url, RULE), "chat", variables={"TERM": terminal}) as screen,
+    ):
         await screen.line("go")
-        await screen.sees("allow?")
+        await screen.sees("[n]o: ")
         await screen.type("\x04")
+        await screen.sees("denied by approval: the user said no")
         await screen.sees("I may not.")
+        await screen.line("hello?")
+        await screen.sees("Still here.")
+        assert "  allow? [y]es once, [s]ession, [n]o: no" in screen.window(50, 200)
         await leaves(screen, tmp_path)
     assert not (tmp_path / "made").exists()
+    told = server.requests[1].body["messages"][-1]["content"]
+    assert told == "Tool execution denied by approval: the user said no"
 
 
 async def test_a_terminal_that_is_closed_ends_the_chat_in_order(tmp_path: Path) -> None:

@@ -79,6 +79,20 @@ async def test_who_sits_there_is_asked_on_the_terminal_when_stdin_and_stdout_are
     assert "a note" in server.requests[0].body["messages"][-1]["content"]
 
 
+async def test_ctrl_d_at_the_question_is_a_no(tmp_path: Path) -> None:
+    async with (
+        open_model_server(TOUCH, says("I may not.")) as server,
+        open_terminal(configured(tmp_path, server.base_url, RULE), "chat", "--once", "go") as screen,
+    ):
+        await screen.sees("[n]o: ")
+        await screen.type("\x04")
+        await screen.sees("no\n")
+        await screen.sees("denied by approval: the user said no")
+        await screen.sees("I may not.")
+        assert await screen.ends() == 0
+    assert not (tmp_path / "made").exists()
+
+
 async def test_yes_is_said_where_a_person_here_could_say_it_and_the_record_says_who_and_how(tmp_path: Path) -> None:
     async with open_model_server(TOUCH, says("Done.")) as server:
         folder = configured(tmp_path, server.base_url, RULE)

@@ -22,6 +22,7 @@ from prompt_toolkit.input.vt100 import Vt100Input
 from prompt_toolkit.output import ColorDepth
 
 from hookgate.channels.printable import printable
+from hookgate.channels.terminal.dialogue import NO
 from hookgate.channels.terminal.panels import Key
 from hookgate.cli.printing import screen_size
 from hookgate.cli.terminal.keyboard.attention import Attention, Timer
@@ -282,10 +283,10 @@ class Editor:
         tell(lambda: keyboard.on_line(text))
 
     def end_input(self) -> None:
-        """Ctrl-D: of the question, or of the conversation."""
-        if (question := self._attention.question) is not None:
-            self.asked(question)
-            self._keyboard.tell(lambda: self._keyboard.on_answer(question, None))
+        """Ctrl-D: a no to the question, or the end of the conversation."""
+        if self.question is not None:
+            self.answer.text = NO
+            self.enter()
         else:
             self._keyboard.tell(self._keyboard.on_end)
 

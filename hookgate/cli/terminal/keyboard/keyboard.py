@@ -52,7 +52,8 @@ class Keyboard(Protocol):
         ...
 
     async def ask(self, prompt: str) -> str:
-        """One line typed after this prompt has stood there: what was typed before is no answer. Raises EOFError."""
+        """One line typed after this prompt has stood there: what was typed before is no answer; Ctrl-D is
+        "no". Raises EOFError where no line can come."""
         ...
 
     def insert(self, text: str) -> None:

@@ -20,6 +20,7 @@ from queue import SimpleQueue
 
 import trio
 
+from hookgate.channels.terminal.dialogue import NO
 from hookgate.channels.terminal.panels import Key
 from hookgate.channels.terminal.screen import Plain
 from hookgate.cli.printing import write
@@ -35,7 +36,7 @@ class PlainKeyboard:
     edits = False
     free = False
 
-    def __init__(self, lines: trio.MemoryReceiveChannel[str], wanted: SimpleQueue[None]) -> None:
+    def __init__(self, lines: trio.MemoryReceiveChannel[str | None], wanted: SimpleQueue[None]) -> None:
         self.person = sys.stdin.isatty() and sys.stdout.isatty()
         self.prompt: Callable[[], str] = str
         self.completes: Completes = nothing
@@ -50,7 +51,7 @@ class PlainKeyboard:
         """The prompt that nothing stands behind yet."""
 
     async def read(self) -> str:
-        return await self._line(self.prompt())
+        return await self._line(self.prompt(), None)
 
     async def ask(self, prompt: str) -> str:
         if self.person:
@@ -58,24 +59,27 @@ class PlainKeyboard:
             with suppress(trio.WouldBlock):
                 self._lines.receive_nowait()
                 self._open = False
-        return await self._line(prompt)
+        return await self._line(prompt, NO)
 
-    async def _line(self, prompt: str) -> str:
+    async def _line(self, prompt: str, ended: str | None) -> str:
+        """`ended`: what Ctrl-D stands for; None: for leaving. Raises EOFError."""
         self._write(prompt)
         self._standing, self._asks = prompt, True
         if not self._open:
             self._open = True
             self._wanted.put(None)
         try:
-            line = await self._lines.receive()
+            typed = await self._lines.receive()
         except trio.EndOfChannel:
-            write("\n")
-            self._standing = ""
-            raise EOFError from None
+            typed = ended = None
         finally:
             self._asks = False
         self._open, self._standing = False, ""
-        write("" if sys.stdin.isatty() else f"{line}\n")
+        line = ended if typed is None else typed
+        if line is None:
+            write("\n")
+            raise EOFError
+        write("" if typed is not None and sys.stdin.isatty() else f"{line}\n")
         return line
 
     def _write(self, text: str) -> None:
@@ -110,7 +114,7 @@ class PlainKeyboard:
 @asynccontextmanager
 async def open_plain() -> AsyncGenerator[PlainKeyboard]:
     """A read that is still open ends with the program."""
-    send, receive = trio.open_memory_channel[str](1)
+    send, receive = trio.open_memory_channel[str | None](1)
     wanted: SimpleQueue[None] = SimpleQueue()
     read = partial(_run, wanted, send, trio.lowlevel.current_trio_token())
     # A daemon: it can be neither interrupted nor joined while it reads.
@@ -131,7 +135,8 @@ async def _run_signals(keyboard: PlainKeyboard) -> None:
             keyboard.resumed()
 
 
-def _run(wanted: SimpleQueue[None], send: trio.MemorySendChannel[str], token: trio.lowlevel.TrioToken) -> None:
+def _run(wanted: SimpleQueue[None], send: trio.MemorySendChannel[str | None], token: trio.lowlevel.TrioToken) -> None:
+    """Sends None for Ctrl-D, after which a terminal has more lines."""
     lines = _Lines()
     with suppress(trio.RunFinishedError, trio.Cancelled, trio.BrokenResourceError):
         while True:
@@ -152,12 +157,17 @@ class _Lines:
         self._lines = LineSplitter()
         self._read: deque[str] = deque()
 
-    def read(self) -> str:
+    def read(self) -> str | None:
+        """None for Ctrl-D. Raises EOFError where nothing more can come."""
         while not self._read:
             data = os.read(0, READ_BYTES)
             # A last line without an end is one too; the second end of input then finds nothing before it.
             read = self._lines.feed(data or b"\n")
             self._read.extend(line.decode("utf-8", "replace") for line in read if isinstance(line, bytes))
             if not data and not any(self._read):
+                self._read.clear()
+                # A terminal that is gone is none any more.
+                if os.isatty(0):
+                    return None
                 raise EOFError
         return self._read.popleft()
