@@ -168,6 +168,32 @@ async def test_the_diff_of_each_turn_stands_behind_its_answer_where_several_mess
         assert await screen.ends() == 0
 
 
+async def test_a_half_typed_line_stands_there_once_however_the_width_changes(tmp_path: Path) -> None:
+    def rows(draft: str, columns: int) -> list[str]:
+        return [f"> {draft}"[begin : begin + columns].rstrip() for begin in range(0, len(draft) + 2, columns)]
+
+    def stands(draft: str, columns: int) -> bool:
+        shown = screen.folded(20, 100)
+        return shown[-len(wanted := rows(draft, columns)) :] == wanted
+
+    draft = " ".join(f"word{number:03}" for number in range(13))
+    configured(tmp_path, "http://127.0.0.1:9/v1")
+    async with open_terminal(tmp_path, "chat", size=(20, 100)) as screen:
+        await screen.stands((20, 100), last(">"))
+        await screen.type(draft)
+        await until(lambda: stands(draft, 100))
+        for columns in (70, 50, 40, 60, 110):
+            screen.resize(20, columns)
+            # A key is drawn at once, a new width after a while.
+            draft += "."
+            await screen.type(".")
+            await until(lambda draft=draft, columns=columns: stands(draft, columns))
+            assert sum("word000" in row for row in screen.folded(20, 100)) == 1
+        assert "hookgate: p/m; 0 hooks" in screen.folded(20, 100)[0]
+        await screen.type(f"{CTRL_C}/quit{ENTER}")
+        assert await screen.ends() == 0
+
+
 # --- history ------------------------------------------------------------------------------------------------
 
 

@@ -32,6 +32,7 @@ from hookgate.cli.terminal.keyboard.edited import Asked, EditedKeyboard, kept
 from hookgate.cli.terminal.keyboard.layout import fitted, layout
 from hookgate.cli.terminal.keyboard.messages import Messages
 from hookgate.cli.terminal.keyboard.output import Output, size
+from hookgate.cli.terminal.keyboard.reflow import ReflowedRenderer
 from hookgate.cli.terminal.printing import GOES_ON
 
 log = structlog.get_logger("hookgate.terminal")
@@ -82,6 +83,7 @@ class Editor:
             erase_when_done=True,
             min_redraw_interval=REDRAW_S / 2,
         )
+        self.app.renderer = ReflowedRenderer(self.app.renderer.style, self._output)
         self.app.ttimeoutlen = ESCAPE_S
         self.app.key_processor.before_key_press.add_handler(self._attention.typed)
         keyboard.line = lambda: self.message.text
