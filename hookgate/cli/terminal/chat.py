@@ -167,13 +167,14 @@ async def _warn_unconfined(runtime: Runtime, terminal: Terminal, warned: trio.Ev
 
 
 class _Talk:
-    """`warned`: the next Ctrl-C at the prompt leaves; a person is told first, a pipe is not."""
+    """`warned`: the next Ctrl-C at the prompt leaves, if nothing is typed before; a person is told first, a pipe is
+    not."""
 
     def __init__(self, runtime: Runtime, terminal: Terminal, keyboard: Keyboard, nursery: trio.Nursery) -> None:
         self.warned = not keyboard.person
         self._runtime, self._terminal, self._keyboard = runtime, terminal, keyboard
         self._nursery, self._diffs = nursery, trio.Lock()
-        self._quitting = False
+        self._quitting, self._typed = False, keyboard.typed
         keyboard.busy = lambda: self.busy
 
     def commands(self) -> TerminalCommands:
@@ -253,10 +254,10 @@ class _Talk:
             # Whoever was warned before has been busy since.
             self.warned = not self._keyboard.person
             return
-        if self.warned:
+        if self.warned and self._typed == self._keyboard.typed:
             self.leave()
             return
-        self.warned = True
+        self.warned, self._typed = True, self._keyboard.typed
         self._terminal.between(AGAIN)
 
     @property

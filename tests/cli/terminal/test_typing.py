@@ -283,6 +283,25 @@ async def test_tab_completes_commands_what_stands_behind_them_and_files(tmp_path
         assert await screen.ends() == 0
 
 
+async def test_what_is_typed_after_the_first_ctrl_c_takes_the_second_ones_leave_away(tmp_path: Path) -> None:
+    def told(times: int) -> Callable[[list[str]], bool]:
+        return lambda rows: rows[-1] == ">" and sum("Ctrl-C again" in row for row in rows) == times
+
+    configured(tmp_path, "http://127.0.0.1:9/v1")
+    async with open_terminal(tmp_path, "chat", size=SIZE) as screen:
+        await screen.stands(SIZE, last(">"))
+        await screen.type(CTRL_C)
+        await screen.stands(SIZE, told(1))
+        await screen.type("abc")
+        await screen.stands(SIZE, last("> abc"))
+        await screen.type(CTRL_C)
+        await screen.stands(SIZE, last(">"))
+        await screen.type(CTRL_C)
+        await screen.stands(SIZE, told(2))
+        await screen.type(CTRL_C)
+        assert await screen.ends() == 0
+
+
 # --- how it ends --------------------------------------------------------------------------------------------
 
 

@@ -48,6 +48,7 @@ class EditedKeyboard:
     def __init__(self, ahead: str, before: list[Any], history: Path, start: Callable[[EditedKeyboard], None]) -> None:
         self._start: Callable[[EditedKeyboard], None] | None = start
         self.ahead, self.before = ahead, before
+        self.typed = 0
         self.reading = False
         """Somebody waits for the next line."""
         self.keeps: Callable[[str], bool] = lambda _text: False

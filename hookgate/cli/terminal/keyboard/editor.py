@@ -86,6 +86,7 @@ class Editor:
         self.app.renderer = ReflowedRenderer(self.app.renderer.style, self._output)
         self.app.ttimeoutlen = ESCAPE_S
         self.app.key_processor.before_key_press.add_handler(self._attention.typed)
+        self.message.on_text_changed.add_handler(self._typed)
         keyboard.line = lambda: self.message.text
 
     def run(self) -> None:
@@ -283,6 +284,9 @@ class Editor:
             self.message.append_to_history()
         self.clear()
         tell(lambda: keyboard.on_line(text))
+
+    def _typed(self, _message: object) -> None:
+        self._keyboard.typed += 1
 
     def end_input(self) -> None:
         """Ctrl-D: a no to the question, or the end of the conversation."""

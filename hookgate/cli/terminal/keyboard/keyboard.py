@@ -36,6 +36,8 @@ class Keyboard(Protocol):
     keeps: Callable[[str], bool]
     """Whether a message may be kept for later chats."""
 
+    typed: int
+    """How often what stands in the line has changed, where that is seen."""
     busy: Callable[[], bool]
     """Whether something runs that Ctrl-C ends; else it takes away what has been typed. In any thread."""
 

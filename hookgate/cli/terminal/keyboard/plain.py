@@ -35,6 +35,7 @@ class PlainKeyboard:
 
     edits = False
     free = False
+    typed = 0
 
     def __init__(self, lines: trio.MemoryReceiveChannel[str | None], wanted: SimpleQueue[None]) -> None:
         self.person = sys.stdin.isatty() and sys.stdout.isatty()
