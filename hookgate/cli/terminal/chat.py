@@ -249,6 +249,7 @@ class _Talk:
 
     def interrupted(self) -> None:
         """Ctrl-C ends the turn; two that find none to end, or one that ends already, end the program."""
+        self._keyboard.interrupted()
         # What ended just now is nothing to stop any more.
         if self._runtime.gateway.stop(CHAT.session_key) or self._keyboard.clear():
             # Whoever was warned before has been busy since.

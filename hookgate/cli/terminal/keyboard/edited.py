@@ -112,6 +112,9 @@ class EditedKeyboard:
             self.posts(lambda editor: editor.clear())
         return typed
 
+    def interrupted(self) -> None:
+        """The editor's terminal shows nothing of it."""
+
     @contextmanager
     def keys(self) -> Generator[trio.MemoryReceiveChannel[Key]]:
         self._pressed, keys = trio.open_memory_channel[Key](inf)

@@ -66,6 +66,10 @@ class Keyboard(Protocol):
         """Take away what has been typed of the line; False where there is nothing."""
         ...
 
+    def interrupted(self) -> None:
+        """Ctrl-C was pressed, and the terminal may have shown that."""
+        ...
+
     def keys(self) -> AbstractContextManager[trio.MemoryReceiveChannel[Key]]:
         """Inside, keys come one by one, unseen, Ctrl-C among them, but while a question stands open."""
         ...

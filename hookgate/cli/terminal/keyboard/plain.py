@@ -7,6 +7,7 @@ it over: no line is lost.
 from __future__ import annotations
 
 import os
+import select
 import signal
 import sys
 import termios
@@ -25,13 +26,14 @@ from hookgate.channels.terminal.panels import Key
 from hookgate.channels.terminal.screen import Plain
 from hookgate.cli.printing import write
 from hookgate.cli.terminal.keyboard.keyboard import Completes, nothing
+from hookgate.cli.terminal.printing import GOES_ON
 from hookgate.protocol.framing import LineSplitter
 
 READ_BYTES = 1 << 16
 
 
 class PlainKeyboard:
-    """Each prompt is written when its line is wanted, and the line behind it where no terminal has shown that."""
+    """Each prompt is written when its line is wanted, and the line behind it where no terminal has shown it there."""
 
     edits = False
     free = False
@@ -48,11 +50,21 @@ class PlainKeyboard:
         self._lines = lines
         self._wanted = wanted
         self._open = self._asks = False
+        self._begun: list[str] = []
+        """Of a message, the lines that go on in the next one."""
         self._standing = ""
         """The prompt that nothing stands behind yet."""
+        self._within = False
+        """What was written last has not ended its row."""
 
     async def read(self) -> str:
-        return await self._line(self.prompt(), None)
+        while True:
+            line = await self._line(GOES_ON if self._begun else self.prompt(), None)
+            goes_on = sys.stdin.isatty() and line.endswith("\\")
+            self._begun.append(line[:-1] if goes_on else line)
+            if not goes_on:
+                lines, self._begun = self._begun, []
+                return "\n".join(lines)
 
     async def ask(self, prompt: str) -> str:
         if self.person:
@@ -64,6 +76,7 @@ class PlainKeyboard:
 
     async def _line(self, prompt: str, ended: str | None) -> str:
         """`ended`: what Ctrl-D stands for; None: for leaving. Raises EOFError."""
+        ahead = self._typed_ahead()
         self._write(prompt)
         self._standing, self._asks = prompt, True
         if not self._open:
@@ -77,19 +90,38 @@ class PlainKeyboard:
             self._asks = False
         self._open, self._standing = False, ""
         line = ended if typed is None else typed
+        self._within = False
         if line is None:
             write("\n")
             raise EOFError
-        write("" if typed is not None and sys.stdin.isatty() else f"{line}\n")
+        if ahead or typed is None or not sys.stdin.isatty():
+            write(f"{line}\n")
+        elif not sys.stdout.isatty():
+            # The terminal has ended the row, and the file that this goes to has not.
+            write("\n")
         return line
+
+    def _typed_ahead(self) -> bool:
+        """Whether the next line is there before its prompt: a terminal has shown it somewhere else."""
+        come = self._lines.statistics().current_buffer_used
+        return bool(come or (not self._open and select.select([0], [], [], 0)[0]))
 
     def _write(self, text: str) -> None:
         """Not behind a prompt: that ends, and stands there anew for as long as a line is wanted."""
         prompt, self._standing = self._standing, ""
         write(f"\n{text}" if prompt and not text.startswith("\n") else text)
+        self._within = bool(text) and not text.endswith("\n")
         if prompt and self._asks:
             write(prompt)
             self._standing = prompt
+
+    def interrupted(self) -> None:
+        if sys.stdin.isatty() and not (self._standing or self._within):
+            write("\n")
+
+    def close(self) -> None:
+        if self._standing:
+            write("\n")
 
     def resumed(self) -> None:
         """After `fg` the terminal has nothing of the line any more."""
@@ -121,12 +153,13 @@ async def open_plain() -> AsyncGenerator[PlainKeyboard]:
     # A daemon: it can be neither interrupted nor joined while it reads.
     threading.Thread(target=read, daemon=True, name="keyboard").start()
     keyboard = PlainKeyboard(receive, wanted)
-    if not keyboard.person:
-        yield keyboard
-        return
     async with trio.open_nursery() as nursery:
-        nursery.start_soon(_run_signals, keyboard)
-        yield keyboard
+        if keyboard.person:
+            nursery.start_soon(_run_signals, keyboard)
+        try:
+            yield keyboard
+        finally:
+            keyboard.close()
         nursery.cancel_scope.cancel()
 
 
