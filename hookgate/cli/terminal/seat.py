@@ -6,6 +6,7 @@ The terminal itself edits the line; nothing of it is kept.
 from __future__ import annotations
 
 import os
+import signal
 import termios
 from collections.abc import Generator
 from contextlib import contextmanager, suppress
@@ -40,7 +41,7 @@ class Seat:
             # What was typed before the question stood there is no answer to it.
             termios.tcflush(self.descriptor, termios.TCIFLUSH)
             self.write(prompt)
-            await self._entered()
+            await self._entered(prompt)
             typed = os.read(self.descriptor, LONGEST_LINE)
         except (OSError, termios.error):
             return None
@@ -50,14 +51,24 @@ class Seat:
         # A terminal that is gone is none any more.
         return NO if os.isatty(self.descriptor) else None
 
-    async def _entered(self) -> None:
+    async def _entered(self, prompt: str) -> None:
         """Until there is a line. What was typed of one for a question that is over is nobody's: no shell gets it."""
-        try:
-            await trio.lowlevel.wait_readable(self.descriptor)
-        except trio.Cancelled:
-            with suppress(termios.error):
-                termios.tcflush(self.descriptor, termios.TCIFLUSH)
-            raise
+        async with trio.open_nursery() as nursery:
+            await nursery.start(self._run_resumed, prompt)
+            try:
+                await trio.lowlevel.wait_readable(self.descriptor)
+            except trio.Cancelled:
+                with suppress(termios.error):
+                    termios.tcflush(self.descriptor, termios.TCIFLUSH)
+                raise
+            nursery.cancel_scope.cancel()
+
+    async def _run_resumed(self, prompt: str, task_status: trio.TaskStatus[None]) -> None:
+        """After `fg` the prompt stands there again."""
+        with trio.open_signal_receiver(signal.SIGCONT) as resumed:
+            task_status.started()
+            async for _number in resumed:
+                self.write(prompt)
 
     def size(self) -> tuple[int, int]:
         """Columns and rows."""
