@@ -99,6 +99,7 @@ async def _run_interactive(settings: Settings, flags: Flags, logs: PromptLogs) -
         open_keyboard() as keyboard,
     ):
         terminal = seated(keyboard, piped=flags.yes_from_stdin, plain=flags.plain)
+        terminal.tells_refusals = not settings.config.agent.show_denials
         surface = TerminalSurface(terminal)
         # On the screen only one writes; a log that goes to a file goes on doing so.
         above = logs.above(terminal.between) if keyboard.edits and sys.stderr.isatty() else nullcontext()
@@ -201,9 +202,9 @@ class _Talk:
         if not typed:
             return
         if self.late(line):
-            self._terminal.aside(LATE.format(json.dumps(typed)))
+            self._tell(LATE.format(json.dumps(typed)))
         elif unknown := extension_lines.unknown(commands, message):
-            self._terminal.between(f"· {unknown}")
+            self._tell(f"· {unknown}")
         elif literal := extension_lines.literal(typed):
             await self.submit(literal)
         else:
@@ -224,8 +225,12 @@ class _Talk:
         """Whether a message has to; then that is said."""
         waits = self.busy and self._keyboard.edits
         if waits:
-            self._terminal.between(WAITS)
+            self._tell(WAITS)
         return waits
+
+    def _tell(self, line: str) -> None:
+        """hookgate's own words about what was typed: at a question as well."""
+        (self._terminal.aside if self._terminal.asks else self._terminal.between)(line)
 
     async def answered(self, accepted: Accepted | None = None, waiting: str = "") -> None:
         """Until all is answered, where the next line waits for that. `waiting`: a message that others come before."""

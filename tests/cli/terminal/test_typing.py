@@ -101,7 +101,7 @@ async def test_a_command_typed_at_a_question_acts_and_is_no_answer(tmp_path: Pat
     rule = '[[approvals]]\ntools = ["bash"]\n'
     wanted = calls(("1", "bash", '{"command": "touch made"}'))
     async with (
-        open_model_server(wanted, says("Next.")) as server,
+        open_model_server(wanted, says("Word."), says("Next.")) as server,
         open_terminal(configured(tmp_path, server.base_url, rule), "chat", size=SIZE) as screen,
     ):
         await screen.stands(SIZE, last(">"))
@@ -110,9 +110,14 @@ async def test_a_command_typed_at_a_question_acts_and_is_no_answer(tmp_path: Pat
         await screen.type(f"/whoami{ENTER}")
         await screen.stands(SIZE, lambda rows: any("once this question is over" in row for row in rows))
         await screen.stands(SIZE, lambda rows: rows[-1].endswith("[n]o:"))
+        await screen.type(f"/nonsense{ENTER}")
+        await screen.stands(SIZE, lambda rows: any("There is no command /nonsense here." in row for row in rows))
+        await screen.type(f"//word{ENTER}")
+        await screen.stands(SIZE, lambda rows: any("waits for its end" in row for row in rows))
         await screen.type(f"/stop{ENTER}")
         await screen.stands(SIZE, lambda rows: any("Stopped." in row for row in rows))
         assert any("You are cli:user" in row for row in screen.window(*SIZE))
+        await screen.stands(SIZE, lambda rows: rows[-2:] == ["Word.", ">"])
         await screen.type(f"next{ENTER}")
         await screen.stands(SIZE, lambda rows: rows[-2:] == ["Next.", ">"])
         await screen.type(f"/quit{ENTER}")
@@ -209,7 +214,9 @@ async def test_a_search_that_is_left_sends_nothing_and_the_next_question_is_the_
         await screen.stands(SIZE, last(">"))
         await screen.type(f"a new one{ENTER}")
         await answered(screen, "Two.")
-        await screen.type(f"{CTRL_R}old{ENTER}")
+        await screen.type(f"{CTRL_R}oldest")
+        await screen.stands(SIZE, last("nothing found; search: oldest"))
+        await screen.type(f"{CTRL_C}{CTRL_R}old{ENTER}")
         await screen.stands(SIZE, last("> an old question"))
         await screen.type(ENTER)
         await answered(screen, "Three.")
