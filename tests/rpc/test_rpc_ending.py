@@ -262,6 +262,7 @@ async def test_an_approval_that_waits_at_the_end_of_stdin_is_denied(tmp_path: Pa
     [
         (("--nope",), 'unknown flag "--nope"\n'),
         (("--provider",), "--provider requires a value\n"),
+        (("--session", ""), "--session needs a name to keep the conversation by\n"),
         (("--max-steps", "0"), '--max-steps must be a positive integer, not "0"\n'),
         (("-p", "hi"), "-p is no flag of rpc: one question is for `hookgate chat --once TEXT`\n"),
         (("--session", "/old/s.jsonl"), "kept by a name here, and zot's files of them are not read\n"),
