@@ -37,10 +37,10 @@ def named_model(config: Config, name: str, current: str) -> str:
     """PROVIDER/MODEL of what somebody asks for: a model of a configured provider, else a bare name at the provider of
     `current`. Raises ValueError."""
     provider, slash, bare = name.partition("/")
-    if slash and bare.strip() and provider in config.providers:
+    word, here = name.split() == [name], current.partition("/")[0]
+    if word and bare and provider in config.providers:
         return name
-    here = current.partition("/")[0]
-    if name.strip() and here and not (slash and not bare.strip()):
+    if word and here and not (slash and not bare):
         return f"{here}/{name}"
     known = ", ".join(config.providers) or "none"
     raise ValueError(f"{name!r} names no model: write it PROVIDER/MODEL, with a configured provider ({known})")

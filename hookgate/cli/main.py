@@ -75,7 +75,6 @@ def hookgate() -> None:
 @model_option
 @click.option(
     "--session",
-    default="",
     metavar="NAME",
     shell_complete=completed(kept_names),
     help="Keep the conversation, or go on with the one kept so.",
@@ -104,7 +103,7 @@ def chat(
     control: Path | None,
     yes_from_stdin: bool,
     plain: bool,
-    session: str,
+    session: str | None,
     last: bool,
     no_session: bool,
     **above: Any,  # noqa: ANN401 - flags of several kinds
@@ -114,6 +113,8 @@ def chat(
     from hookgate.cli.terminal.chat import run_chat
     from hookgate.cli.terminal.flags import Flags, settled
 
+    if session == "":
+        raise click.UsageError("--session needs a name to keep the conversation by")
     if session and last:
         raise click.UsageError("--session names a conversation and --continue takes the last one: give one of them")
     for_once = {name: above.pop(name) for name in ("yes", "fail_on_denial")}
@@ -121,7 +122,7 @@ def chat(
         raise click.UsageError("--yes and --fail-on-denial are for --once")
     if once is not None and yes_from_stdin:
         raise click.UsageError("--yes-from-stdin is for a chat between pipes; with --once there is --yes")
-    keep = Keep() if no_session else Keep(session, last)
+    keep = Keep() if no_session else Keep(session or "", last)
     flags = Flags(once, trace, events, control, yes_from_stdin, plain, keep, **for_once)
 
     async def main() -> int:

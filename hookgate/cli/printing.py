@@ -135,7 +135,9 @@ def _wrapped(line: tuple[str, str], indent: int, width: int | None) -> list[str]
         return [head + text]
     from textwrap import wrap
 
-    return wrap(text, width - 1, initial_indent=head, subsequent_indent=" " * indent)
+    above = [head] if width - len(head) < NARROWEST else []
+    begins = " " * indent if above else head
+    return above + wrap(text, width - 1, initial_indent=begins, subsequent_indent=" " * indent)
 
 
 def to_stderr(line: str) -> None:

@@ -5,6 +5,7 @@ from hookgate.config.environment import RPC_TOKEN as RPC_TOKEN
 from hookgate.config.environment import api_key as api_key
 from hookgate.config.environment import base_environment as base_environment
 from hookgate.config.environment import extension_variables as extension_variables
+from hookgate.config.environment import folds_anew as folds_anew
 from hookgate.config.environment import git_environment as git_environment
 from hookgate.config.environment import hook_environment as hook_environment
 from hookgate.config.environment import named_secrets as named_secrets

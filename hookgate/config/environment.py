@@ -107,6 +107,12 @@ def terminal_type() -> str:
     return os.environ.get("TERM") or "dumb"
 
 
+def folds_anew() -> bool:
+    """Whether the terminal folds what stands on it anew as its width changes; a few cut it there instead."""
+    cuts = ("XTERM_VERSION", "STY")
+    return "TMUX" in os.environ or not (any(map(os.environ.get, cuts)) or terminal_type() == "linux")
+
+
 def wants_colour() -> bool:
     """Whether the person has not said otherwise, as https://no-color.org has it."""
     return not os.environ.get("NO_COLOR")

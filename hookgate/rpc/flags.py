@@ -190,6 +190,8 @@ def _read(word: str, kind: Kind, value: str) -> str | int:
         raise BadFlags(
             f"--session {value}: conversations are kept by a name here, and zot's files of them are not read"
         )
+    if word == "--session" and not value:
+        raise BadFlags("--session needs a name to keep the conversation by")
     if kind != "number":
         return value.lower() if word == "--reasoning" else value
     if not value.isdecimal() or len(value) > 9 or int(value) < 1:

@@ -140,7 +140,10 @@ def test_any_name_of_a_configured_provider_names_a_model(asked: str, named: str)
     assert named_model(CONFIG, asked, "openai/gpt-5") == named
 
 
-@pytest.mark.parametrize(("asked", "current"), [("", "openai/x"), ("ollama/", "openai/x"), ("x", "")])
+@pytest.mark.parametrize(
+    ("asked", "current"),
+    [("", "openai/x"), ("ollama/", "openai/x"), ("x", ""), ("ollama/x y", "openai/x"), ("x y", "openai/x")],
+)
 def test_what_names_none_is_refused_with_the_providers_that_there_are(asked: str, current: str) -> None:
     with pytest.raises(ValueError, match=r"names no model: .* \(openai, ollama, far\)"):
         named_model(CONFIG, asked, current)

@@ -114,8 +114,10 @@ def test_a_name_among_hookgates_own_words_is_one_word(name: str, said: str) -> N
 def test_the_measure_counts_what_cannot_be_told_by_looking() -> None:
     parts = (Part("command", "ls \u201c\u3164\nx"), Part("n", "5"))
     assert measured("bash", parts, "0123456789abcdef") == (
-        "bash: 8 characters, 3 lines, 2 not ASCII, 1 invisible; sha256 0123456789ab"
+        "bash: 8 characters, 2 lines, 2 not ASCII, 1 invisible; sha256 0123456789ab"
     )
+    new = (Part("path", "new.txt"), Part("content", "a\nb\n"))
+    assert measured("write", new) == "write: 11 characters, 2 lines"
     assert measured("x y", (Part("n", "5"),)) == '"x\\u0020y": 1 character'
 
 

@@ -91,6 +91,8 @@ class Screen:
     _receive: trio.abc.ReceiveStream
     shown: str = ""
     terminal: int = -1
+    widths: list[tuple[int, int]] = field(default_factory=list[tuple[int, int]])
+    """Those that the terminal has had since it was opened, and what had been written by then, in bytes."""
     _raw: bytearray = field(default_factory=bytearray)
     _read: int = 0
     _grown: trio.Event = field(default_factory=trio.Event)
@@ -127,7 +129,18 @@ class Screen:
         await self._send.aclose()
 
     def resize(self, rows: int, columns: int) -> None:
+        self.widths.append((len(self._raw), columns))
         termios.tcsetwinsize(self.terminal, (rows, columns))
+
+    def folded(self, rows: int, columns: int) -> list[str]:
+        """What a terminal shows that began in this size, and folds its lines anew where its width changes."""
+        window, read = Window(rows, columns), 0
+        for begin, width in self.widths:
+            window.write(self._raw[read:begin].decode("utf-8", "replace"))
+            window.fold(width)
+            read = begin
+        window.write(self._raw[read:].decode("utf-8", "replace"))
+        return window.shown
 
     def window(self, rows: int, columns: int) -> list[str]:
         """The rows that a terminal of this size shows at this moment."""

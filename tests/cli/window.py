@@ -9,11 +9,13 @@ _TOKEN = re.compile(r"\x1b\[([0-9;?]*)([A-Za-z])|\x1b([=>D78])|\x1b\][^\x07]*\x0
 
 
 class Window:
-    """Rows scroll off at the top; a row that is full goes on in the next one with the next character."""
+    """Rows scroll off at the top; a row that is full goes on in the next one with the next character, and is one line
+    with it where the width changes."""
 
     def __init__(self, rows: int, columns: int) -> None:
         self._rows, self._columns = rows, columns
         self._cells = [[""] * columns for _ in range(rows)]
+        self._folded = [False] * rows
         self._row = self._column = 0
         self._saved = (0, 0)
 
@@ -33,6 +35,35 @@ class Window:
             elif found[3]:
                 self._escape(found[3])
 
+    def fold(self, columns: int) -> None:
+        """The same lines in so many columns."""
+        lines, (last, offset) = self._unfolded()
+        cells: list[list[str]] = []
+        folded: list[bool] = []
+        for number, line in enumerate(lines[: last + 1]):
+            if number == last:
+                self._row, self._column = len(cells) + offset // columns, offset % columns
+            pieces = [line[begin : begin + columns] for begin in range(0, max(len(line), 1), columns)]
+            cells += [piece + [""] * (columns - len(piece)) for piece in pieces]
+            folded += [True] * (len(pieces) - 1) + [False]
+        over, below = max(len(cells) - len(self._cells), 0), max(len(self._cells) - len(cells), 0)
+        self._cells = cells[over:] + [[""] * columns for _ in range(below)]
+        self._folded = folded[over:] + [False] * below
+        self._row, self._columns = self._row - over, columns
+
+    def _unfolded(self) -> tuple[list[list[str]], tuple[int, int]]:
+        """The lines, and in which of them the cursor stands, and where."""
+        lines: list[list[str]] = [[]]
+        at = (0, 0)
+        for number, (cells, folded) in enumerate(zip(self._cells, self._folded, strict=True)):
+            if number == self._row:
+                at = len(lines) - 1, len(lines[-1]) + self._column
+            used = max((column for column, cell in enumerate(cells, 1) if cell), default=0)
+            lines[-1] += cells[: len(cells) if folded else used]
+            if not folded:
+                lines.append([])
+        return lines, at
+
     def _put(self, char: str) -> None:
         match char:
             case "\n":
@@ -50,6 +81,7 @@ class Window:
 
     def _draw(self, char: str, wide: int) -> None:
         if self._column + wide > self._columns:
+            self._folded[self._row] = True
             self._column = 0
             self._down()
         self._cells[self._row][self._column] = char
@@ -60,6 +92,7 @@ class Window:
         if self._row == self._rows:
             self._row -= 1
             self._cells = [*self._cells[1:], [""] * self._columns]
+            self._folded = [*self._folded[1:], False]
 
     def _escape(self, letter: str) -> None:
         match letter:
@@ -89,6 +122,7 @@ class Window:
                 self._column = min(int(column or 1), self._columns) - 1
             case "K":
                 self._cells[self._row][self._column :] = [""] * (self._columns - self._column)
+                self._folded[self._row] = False
             case "J" if given == "2":
                 self._cells = [[""] * self._columns for _ in range(self._rows)]
             case "J":

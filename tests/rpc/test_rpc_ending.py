@@ -262,6 +262,7 @@ async def test_an_approval_that_waits_at_the_end_of_stdin_is_denied(tmp_path: Pa
     [
         (("--nope",), 'unknown flag "--nope"\n'),
         (("--provider",), "--provider requires a value\n"),
+        (("--session", ""), "--session needs a name to keep the conversation by\n"),
         (("--max-steps", "0"), '--max-steps must be a positive integer, not "0"\n'),
         (("--stats",), "--stats is no flag of rpc: `get_state` and every `usage` event say what "),
         (("--insecure",), "--insecure is no flag of rpc: certificates are always checked; "),

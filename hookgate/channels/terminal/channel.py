@@ -72,6 +72,8 @@ class Terminal:
         self._view_text = view
         self.picture: Draw | None = None
         """What a call would make of a file, where that can be shown."""
+        self.tells_refusals = True
+        """Of calls that nobody can be asked about; else a notice says that."""
         self._waiting = self._asked = 0
         self._question: Dialogue | None = None
         self._over_at = 0.0
@@ -185,7 +187,8 @@ class Terminal:
 
     async def ask(self, request: ApprovalRequest, decide: Decide) -> None:
         if self._ask is None:
-            self.between(f"! {named(request.call.name)} is refused: {NOBODY}")
+            if self.tells_refusals:
+                self.between(f"! {named(request.call.name)} is refused: {NOBODY}")
             raise CannotAsk(NOBODY)
         picture = await self.picture((request.unredacted or request).call) if self.picture is not None else None
         dialogue = asking(request, picture)

@@ -58,13 +58,19 @@ def measured(name: str, parts: tuple[Part, ...], digest: str = "") -> str:
     """What it is about, how much of it, what of it may look like something else, and its digest if it has one."""
     text = "".join(part.text for part in parts)
     strange, unseen = sum(not char.isascii() for char in text), invisible(text)
+    lines = sum(_lines(part.text) for part in parts)
     counts = [
         f"{len(text):,} character{'' if len(text) == 1 else 's'}",
-        *([f"{text.count(chr(10)) + len(parts):,} lines"] if "\n" in text else []),
+        *([f"{lines:,} line{'' if lines == 1 else 's'}"] if lines else []),
         *([f"{strange:,} not ASCII"] if strange else []),
         *([f"{unseen:,} invisible"] if unseen else []),
     ]
     return f"{named(name)}: {', '.join(counts)}{f'; sha256 {digest[:DIGEST_CHARS]}' if digest else ''}"
+
+
+def _lines(text: str) -> int:
+    """None of a text that is a single word or sentence, as a path is; the last one may have an end or not."""
+    return text.count("\n") + (not text.endswith("\n")) if "\n" in text else 0
 
 
 def own_rows(text: str, width: int, begins: str = "  ") -> list[str]:

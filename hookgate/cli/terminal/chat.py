@@ -73,6 +73,7 @@ async def _run_interactive(settings: Settings, flags: Flags, logs: PromptLogs) -
         open_keyboard() as keyboard,
     ):
         terminal = seated(keyboard, piped=flags.yes_from_stdin, plain=flags.plain)
+        terminal.tells_refusals = not settings.config.agent.show_denials
         surface = TerminalSurface(terminal)
         # On the screen only one writes; a log that goes to a file goes on doing so.
         above = logs.above(terminal.between) if keyboard.edits and sys.stderr.isatty() else nullcontext()
@@ -145,13 +146,14 @@ async def _warn_unconfined(runtime: Runtime, terminal: Terminal, warned: trio.Ev
 
 
 class _Talk:
-    """`warned`: the next Ctrl-C at the prompt leaves; a person is told first, a pipe is not."""
+    """`warned`: the next Ctrl-C at the prompt leaves, if nothing is typed before; a person is told first, a pipe is
+    not."""
 
     def __init__(self, runtime: Runtime, terminal: Terminal, keyboard: Keyboard, nursery: trio.Nursery) -> None:
         self.warned = not keyboard.person
         self._runtime, self._terminal, self._keyboard = runtime, terminal, keyboard
         self._nursery, self._diffs = nursery, trio.Lock()
-        self._quitting = False
+        self._quitting, self._typed = False, keyboard.typed
         keyboard.busy = lambda: self.busy
 
     def commands(self) -> TerminalCommands:
@@ -178,9 +180,9 @@ class _Talk:
         if not typed:
             return
         if self.late(line):
-            self._terminal.aside(LATE.format(json.dumps(typed)))
+            self._tell(LATE.format(json.dumps(typed)))
         elif unknown := extension_lines.unknown(commands, message):
-            self._terminal.between(f"· {unknown}")
+            self._tell(f"· {unknown}")
         elif literal := extension_lines.literal(typed):
             await self.submit(literal)
         else:
@@ -201,8 +203,12 @@ class _Talk:
         """Whether a message has to; then that is said."""
         waits = self.busy and self._keyboard.edits
         if waits:
-            self._terminal.between(WAITS)
+            self._tell(WAITS)
         return waits
+
+    def _tell(self, line: str) -> None:
+        """hookgate's own words about what was typed: at a question as well."""
+        (self._terminal.aside if self._terminal.asks else self._terminal.between)(line)
 
     async def answered(self, accepted: Accepted | None = None, waiting: str = "") -> None:
         """Until all is answered, where the next line waits for that. `waiting`: a message that others come before."""
@@ -226,15 +232,16 @@ class _Talk:
 
     def interrupted(self) -> None:
         """Ctrl-C ends the turn; two that find none to end, or one that ends already, end the program."""
+        self._keyboard.interrupted()
         # What ended just now is nothing to stop any more.
         if self._runtime.gateway.stop(CHAT.session_key) or self._keyboard.clear():
             # Whoever was warned before has been busy since.
             self.warned = not self._keyboard.person
             return
-        if self.warned:
+        if self.warned and self._typed == self._keyboard.typed:
             self.leave()
             return
-        self.warned = True
+        self.warned, self._typed = True, self._keyboard.typed
         self._terminal.between(AGAIN)
 
     @property

@@ -51,7 +51,7 @@ class TerminalCommands:
             Command("reload-ext", "stop the extensions and load them again", self._reload),
             Command("clear", "begin a new conversation, on an empty screen", self._clear, effect="new"),
             Command("help", "this text", self._says(self._help)),
-            Command("quit", "leave", self._quit, aliases=("exit",)),
+            Command("quit", "leave; so does /exit", self._quit, aliases=("exit",)),
         )
         return tuple(replace(row, may=_here) for row in rows)
 

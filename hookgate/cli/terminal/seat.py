@@ -6,12 +6,14 @@ The terminal itself edits the line; nothing of it is kept.
 from __future__ import annotations
 
 import os
+import signal
 import termios
 from collections.abc import Generator
 from contextlib import contextmanager, suppress
 
 import trio
 
+from hookgate.channels.terminal.dialogue import NO
 from hookgate.protocol.dataclasses import dataclass
 
 LONGEST_LINE = 4096
@@ -32,30 +34,41 @@ class Seat:
                 data = data[os.write(self.descriptor, data) :]
 
     async def ask(self, prompt: str) -> str | None:
-        """The line typed at this prompt; None where nobody can answer."""
+        """The line typed at this prompt, "no" for Ctrl-D; None where nobody can answer."""
         try:
             if not in_front(self.descriptor):
                 return None
             # What was typed before the question stood there is no answer to it.
             termios.tcflush(self.descriptor, termios.TCIFLUSH)
             self.write(prompt)
-            await self._entered()
+            await self._entered(prompt)
             typed = os.read(self.descriptor, LONGEST_LINE)
         except (OSError, termios.error):
             return None
         if typed.endswith(b"\n"):
             return typed.decode("utf-8", "replace").rstrip("\n")
-        self.write("\n")
-        return None
+        self.write(f"{NO}\n")
+        # A terminal that is gone is none any more.
+        return NO if os.isatty(self.descriptor) else None
 
-    async def _entered(self) -> None:
+    async def _entered(self, prompt: str) -> None:
         """Until there is a line. What was typed of one for a question that is over is nobody's: no shell gets it."""
-        try:
-            await trio.lowlevel.wait_readable(self.descriptor)
-        except trio.Cancelled:
-            with suppress(termios.error):
-                termios.tcflush(self.descriptor, termios.TCIFLUSH)
-            raise
+        async with trio.open_nursery() as nursery:
+            await nursery.start(self._run_resumed, prompt)
+            try:
+                await trio.lowlevel.wait_readable(self.descriptor)
+            except trio.Cancelled:
+                with suppress(termios.error):
+                    termios.tcflush(self.descriptor, termios.TCIFLUSH)
+                raise
+            nursery.cancel_scope.cancel()
+
+    async def _run_resumed(self, prompt: str, task_status: trio.TaskStatus[None]) -> None:
+        """After `fg` the prompt stands there again."""
+        with trio.open_signal_receiver(signal.SIGCONT) as resumed:
+            task_status.started()
+            async for _number in resumed:
+                self.write(prompt)
 
     def size(self) -> tuple[int, int]:
         """Columns and rows."""

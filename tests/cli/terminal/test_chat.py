@@ -66,14 +66,19 @@ async def test_lines_of_a_pipe_are_answered_one_after_the_other(tmp_path: Path) 
     assert said == ["first", "second"]
 
 
-async def test_a_pipe_answers_no_question_and_hears_why(tmp_path: Path) -> None:
+@pytest.mark.parametrize("shows_denials", [False, True])
+async def test_a_pipe_answers_no_question_and_hears_why_once(tmp_path: Path, shows_denials: bool) -> None:
     async with open_model_server(bash("touch made"), says("I may not.")) as server:
-        ended = await run(configured(tmp_path, server.base_url, RULE), "chat", stdin=b"go\ny\n")
+        file = configured(tmp_path, server.base_url, RULE) / "hookgate.toml"
+        if shows_denials:
+            file.write_text(file.read_text().replace("[agent]", "[agent]\nshow_denials = true"))
+        ended = await run(tmp_path, "chat", stdin=b"go\ny\n")
     assert ended.returncode == 0
     assert not (tmp_path / "made").exists()
     [told] = [m["content"] for m in server.requests[1].body["messages"] if m["role"] == "tool"]
     assert told.startswith("Tool execution denied by approval: nobody can be asked here: this is no terminal")
-    assert b"! bash is refused: nobody can be asked here" in ended.stdout
+    assert ended.stdout.count(b"nobody can be asked here") == 1
+    assert (b"! bash is refused: nobody" in ended.stdout) is not shows_denials
     # The line is what it would be without a question: the next message.
     assert [m["content"] for m in server.requests[2].body["messages"] if m["role"] == "user"] == ["go", "y"]
 
@@ -289,14 +294,24 @@ async def test_ctrl_c_at_the_approval_question_ends_the_turn_and_runs_nothing(tm
     assert not (tmp_path / "made").exists()
 
 
-async def test_ctrl_d_at_the_approval_question_is_a_no(tmp_path: Path) -> None:
-    async with open_chat(tmp_path, bash("touch made"), says("I may not."), more=RULE) as (_server, screen):
+@pytest.mark.parametrize("terminal", ["xterm", "dumb"])
+async def test_ctrl_d_at_the_approval_question_is_a_no_and_the_chat_goes_on(tmp_path: Path, terminal: str) -> None:
+    async with (
+        open_model_server(bash("touch made"), says("I may not."), says("Still here.")) as server,
+        open_terminal(configured(tmp_path, server.base_url, RULE), "chat", variables={"TERM": terminal}) as screen,
+    ):
         await screen.line("go")
-        await screen.sees("allow?")
+        await screen.sees("[n]o: ")
         await screen.type("\x04")
+        await screen.sees("denied by approval: the user said no")
         await screen.sees("I may not.")
+        await screen.line("hello?")
+        await screen.sees("Still here.")
+        assert "  allow? [y]es once, [s]ession, [n]o: no" in screen.window(50, 200)
         await leaves(screen, tmp_path)
     assert not (tmp_path / "made").exists()
+    told = server.requests[1].body["messages"][-1]["content"]
+    assert told == "Tool execution denied by approval: the user said no"
 
 
 async def test_a_terminal_that_is_closed_ends_the_chat_in_order(tmp_path: Path) -> None:

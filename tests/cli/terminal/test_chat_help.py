@@ -41,6 +41,14 @@ def test_what_is_too_long_for_the_terminal_goes_on_below_itself() -> None:
     assert aligned(ROWS[1:2], 20) == aligned(ROWS[1:2])
 
 
+def test_what_stands_before_a_column_and_leaves_it_no_room_has_a_row_of_its_own() -> None:
+    assert aligned([("a", "short"), ("n" * 32, "moves itself")], 42) == [
+        "  a  short",
+        f"  {'n' * 32}",
+        "     moves itself",
+    ]
+
+
 async def nothing(_invocation: Invocation) -> str:
     raise AssertionError("nobody invokes it")
 

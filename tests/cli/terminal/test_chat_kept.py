@@ -59,3 +59,9 @@ async def test_a_chat_that_was_killed_at_a_question_goes_on_there_and_runs_the_c
     said = [(m["role"], m["content"]) for m in server.requests[-1].body["messages"] if m["role"] == "user"]
     assert said == [("user", "hello"), ("user", "run it"), ("user", "and now?")]
     await none_left(folder)
+
+
+async def test_a_conversation_is_kept_by_no_empty_name(tmp_path: Path) -> None:
+    refused = await run(configured(tmp_path, "http://127.0.0.1:9/v1"), "chat", "--session", "", stdin=b"hello\n")
+    assert (refused.returncode, refused.stdout) == (2, b"")
+    assert b"--session needs a name" in refused.stderr

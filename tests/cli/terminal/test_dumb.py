@@ -2,14 +2,93 @@
 
 from __future__ import annotations
 
+from collections.abc import AsyncGenerator
+from contextlib import asynccontextmanager
 from pathlib import Path
 from shutil import which
 
 import pytest
 
-from tests.cli.program import configured, open_shell
+from tests.cli.program import HOOKGATE, Screen, configured, open_fifo, open_shell, open_terminal
+from tests.model_server import Answer, ModelServer, calls, hang, open_model_server, says
 
 SIZE = (24, 80)
+CTRL_C = "\x03"
+
+
+@asynccontextmanager
+async def chat(folder: Path, *answers: Answer) -> AsyncGenerator[tuple[ModelServer, Screen]]:
+    async with (
+        open_model_server(*answers) as server,
+        open_terminal(configured(folder, server.base_url), "chat", size=SIZE, variables={"TERM": "dumb"}) as screen,
+    ):
+        await screen.stands(SIZE, at_prompt)
+        yield server, screen
+
+
+def at_prompt(rows: list[str]) -> bool:
+    return rows[-1:] == [">"]
+
+
+def since(screen: Screen, row: str) -> list[str]:
+    rows = screen.window(*SIZE)
+    return rows[rows.index(row) :]
+
+
+async def test_what_was_typed_before_its_prompt_stands_behind_that_and_above_what_comes_of_it(tmp_path: Path) -> None:
+    async with chat(tmp_path, says("One."), says("Two.")) as (_server, screen):
+        await screen.type("a\rb\r/help me\r")
+        await screen.sees("/help takes nothing behind it.")
+        await screen.stands(SIZE, at_prompt)
+        assert since(screen, "One.") == ["One.", "> b", "Two.", "> /help me", "· /help takes nothing behind it.", ">"]
+        await screen.type("/quit\r")
+        assert await screen.ends() == 0
+
+
+async def test_a_line_that_ends_with_a_backslash_goes_on_in_the_next(tmp_path: Path) -> None:
+    async with chat(tmp_path, says("Read.")) as (server, screen):
+        await screen.type("one\\\r")
+        await screen.sees("\n  ")
+        await screen.type("two\r")
+        await screen.sees("Read.")
+        await screen.stands(SIZE, at_prompt)
+        await screen.type("/quit\r")
+        assert await screen.ends() == 0
+    assert [it.body["messages"][-1]["content"] for it in server.requests] == ["one\ntwo"]
+
+
+async def test_nothing_stands_in_one_row_with_the_ctrl_c_before_it(tmp_path: Path) -> None:
+    wanted = calls(("1", "bash", '{"command": "echo up > up; sleep 60"}'))
+    async with open_fifo(tmp_path / "up") as tool, chat(tmp_path, hang(says("x"), 0), wanted) as (server, screen):
+        await screen.type("one\r")
+        await server.arrived.wait()
+        await screen.type(CTRL_C)
+        await screen.stands(SIZE, lambda rows: rows[-4:] == ["> one", "^C", "· Stopped.", ">"])
+        await screen.type("two\r")
+        await tool.rings()
+        await screen.type(CTRL_C)
+        await screen.stands(SIZE, lambda rows: rows[-2:] == ["· Stopped.", ">"])
+        assert since(screen, "> two")[1] == "^C"
+        await screen.type("abc")
+        await screen.stands(SIZE, lambda rows: rows[-1] == "> abc")
+        await screen.type(CTRL_C)
+        await screen.stands(SIZE, at_prompt)
+        assert since(screen, "> abc^C")[1:] == ["· Ctrl-C again or Ctrl-D to leave", ">"]
+        await screen.type(CTRL_C)
+        assert await screen.ends() == 0
+    assert screen.shown.endswith("> ^C\n")
+
+
+async def test_what_is_piped_on_from_a_terminal_begins_a_row_behind_each_prompt(tmp_path: Path) -> None:
+    async with open_model_server(says("One.")) as server:
+        folder = configured(tmp_path, server.base_url)
+        line = f"{' '.join(HOOKGATE)} chat | tee shown"
+        async with open_terminal(folder, anew=True, program=("/bin/sh", "-c", line)) as screen:
+            await screen.line("go")
+            await screen.sees("One.")
+            await screen.line("/quit")
+            assert await screen.ends() == 0
+    assert "> \nOne.\n> \n" in (folder / "shown").read_text()
 
 
 @pytest.mark.skipif(which("bash") is None, reason="no bash on PATH")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
+from shutil import which
 
 import pytest
 
@@ -14,6 +15,7 @@ from tests.cli.program import (
     none_left,
     open_fifo,
     open_pipes,
+    open_shell,
     open_terminal,
     run,
 )
@@ -94,6 +96,40 @@ async def test_who_sits_there_is_asked_on_the_terminal_when_stdin_and_stdout_are
     told = server.requests[1].body["messages"][-1]["content"]
     assert told == "Tool execution denied by approval: the user said no: it is Friday"
     assert "a note" in server.requests[0].body["messages"][-1]["content"]
+
+
+async def test_ctrl_d_at_the_question_is_a_no(tmp_path: Path) -> None:
+    async with (
+        open_model_server(TOUCH, says("I may not.")) as server,
+        open_terminal(configured(tmp_path, server.base_url, RULE), "chat", "--once", "go") as screen,
+    ):
+        await screen.sees("[n]o: ")
+        await screen.type("\x04")
+        await screen.sees("no\n")
+        await screen.sees("denied by approval: the user said no")
+        await screen.sees("I may not.")
+        assert await screen.ends() == 0
+    assert not (tmp_path / "made").exists()
+
+
+@pytest.mark.skipif(which("bash") is None, reason="no bash on PATH")
+async def test_after_fg_the_question_stands_there_again(tmp_path: Path) -> None:
+    size, asked = (24, 80), "  allow? [y]es once, [s]ession, [n]o:"
+    async with open_model_server(TOUCH, says("Done.")) as server:
+        configured(tmp_path, server.base_url, RULE)
+        async with open_shell(tmp_path, size) as screen:
+            await screen.stands(size, lambda rows: rows[-1:] == ["$"])
+            await screen.type("hookgate chat --once go\r")
+            await screen.stands(size, lambda rows: rows[-1] == asked)
+            await screen.type("\x1a")
+            await screen.stands(size, lambda rows: rows[-1] == "$")
+            await screen.type("fg\r")
+            await screen.stands(size, lambda rows: rows[-1] == asked)
+            await screen.type("y\r")
+            await screen.stands(size, lambda rows: rows[-2:] == ["Done.", "$"])
+            await screen.type("exit\r")
+            await screen.ends()
+    assert (tmp_path / "made").exists()
 
 
 async def test_yes_is_said_where_a_person_here_could_say_it_and_the_record_says_who_and_how(tmp_path: Path) -> None:

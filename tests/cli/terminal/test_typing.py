@@ -101,7 +101,7 @@ async def test_a_command_typed_at_a_question_acts_and_is_no_answer(tmp_path: Pat
     rule = '[[approvals]]\ntools = ["bash"]\n'
     wanted = calls(("1", "bash", '{"command": "touch made"}'))
     async with (
-        open_model_server(wanted, says("Next.")) as server,
+        open_model_server(wanted, says("Word."), says("Next.")) as server,
         open_terminal(configured(tmp_path, server.base_url, rule), "chat", size=SIZE) as screen,
     ):
         await screen.stands(SIZE, last(">"))
@@ -110,9 +110,14 @@ async def test_a_command_typed_at_a_question_acts_and_is_no_answer(tmp_path: Pat
         await screen.type(f"/whoami{ENTER}")
         await screen.stands(SIZE, lambda rows: any("once this question is over" in row for row in rows))
         await screen.stands(SIZE, lambda rows: rows[-1].endswith("[n]o:"))
+        await screen.type(f"/nonsense{ENTER}")
+        await screen.stands(SIZE, lambda rows: any("There is no command /nonsense here." in row for row in rows))
+        await screen.type(f"//word{ENTER}")
+        await screen.stands(SIZE, lambda rows: any("waits for its end" in row for row in rows))
         await screen.type(f"/stop{ENTER}")
         await screen.stands(SIZE, lambda rows: any("Stopped." in row for row in rows))
         assert any("You are cli:user" in row for row in screen.window(*SIZE))
+        await screen.stands(SIZE, lambda rows: rows[-2:] == ["Word.", ">"])
         await screen.type(f"next{ENTER}")
         await screen.stands(SIZE, lambda rows: rows[-2:] == ["Next.", ">"])
         await screen.type(f"/quit{ENTER}")
@@ -168,6 +173,32 @@ async def test_the_diff_of_each_turn_stands_behind_its_answer_where_several_mess
         assert await screen.ends() == 0
 
 
+async def test_a_half_typed_line_stands_there_once_however_the_width_changes(tmp_path: Path) -> None:
+    def rows(draft: str, columns: int) -> list[str]:
+        return [f"> {draft}"[begin : begin + columns].rstrip() for begin in range(0, len(draft) + 2, columns)]
+
+    def stands(draft: str, columns: int) -> bool:
+        shown = screen.folded(20, 100)
+        return shown[-len(wanted := rows(draft, columns)) :] == wanted
+
+    draft = " ".join(f"word{number:03}" for number in range(13))
+    configured(tmp_path, "http://127.0.0.1:9/v1")
+    async with open_terminal(tmp_path, "chat", size=(20, 100)) as screen:
+        await screen.stands((20, 100), last(">"))
+        await screen.type(draft)
+        await until(lambda: stands(draft, 100))
+        for columns in (70, 50, 40, 60, 110):
+            screen.resize(20, columns)
+            # A key is drawn at once, a new width after a while.
+            draft += "."
+            await screen.type(".")
+            await until(lambda draft=draft, columns=columns: stands(draft, columns))
+            assert sum("word000" in row for row in screen.folded(20, 100)) == 1
+        assert "hookgate: p/m; 0 hooks" in screen.folded(20, 100)[0]
+        await screen.type(f"{CTRL_C}/quit{ENTER}")
+        assert await screen.ends() == 0
+
+
 # --- history ------------------------------------------------------------------------------------------------
 
 
@@ -183,7 +214,9 @@ async def test_a_search_that_is_left_sends_nothing_and_the_next_question_is_the_
         await screen.stands(SIZE, last(">"))
         await screen.type(f"a new one{ENTER}")
         await answered(screen, "Two.")
-        await screen.type(f"{CTRL_R}old{ENTER}")
+        await screen.type(f"{CTRL_R}oldest")
+        await screen.stands(SIZE, last("nothing found; search: oldest"))
+        await screen.type(f"{CTRL_C}{CTRL_R}old{ENTER}")
         await screen.stands(SIZE, last("> an old question"))
         await screen.type(ENTER)
         await answered(screen, "Three.")
@@ -254,6 +287,25 @@ async def test_tab_completes_commands_what_stands_behind_them_and_files(tmp_path
         await screen.type(f"{CTRL_C}\x1b/re\t")
         await screen.stands(SIZE, lambda rows: any("/revoke" in row for row in rows))
         await screen.type(f"{CTRL_C}/quit{ENTER}")
+        assert await screen.ends() == 0
+
+
+async def test_what_is_typed_after_the_first_ctrl_c_takes_the_second_ones_leave_away(tmp_path: Path) -> None:
+    def told(times: int) -> Callable[[list[str]], bool]:
+        return lambda rows: rows[-1] == ">" and sum("Ctrl-C again" in row for row in rows) == times
+
+    configured(tmp_path, "http://127.0.0.1:9/v1")
+    async with open_terminal(tmp_path, "chat", size=SIZE) as screen:
+        await screen.stands(SIZE, last(">"))
+        await screen.type(CTRL_C)
+        await screen.stands(SIZE, told(1))
+        await screen.type("abc")
+        await screen.stands(SIZE, last("> abc"))
+        await screen.type(CTRL_C)
+        await screen.stands(SIZE, last(">"))
+        await screen.type(CTRL_C)
+        await screen.stands(SIZE, told(2))
+        await screen.type(CTRL_C)
         assert await screen.ends() == 0
 
 

@@ -49,6 +49,7 @@ class EditedKeyboard:
     def __init__(self, ahead: str, before: list[Any], history: Path, start: Callable[[EditedKeyboard], None]) -> None:
         self._start: Callable[[EditedKeyboard], None] | None = start
         self.ahead, self.before = ahead, before
+        self.typed = 0
         self.reading = False
         """Somebody waits for the next line."""
         self.entered: Callable[[str | None], None] = lambda _text: None
@@ -119,6 +120,9 @@ class EditedKeyboard:
         if typed:
             self.posts(lambda editor: editor.clear())
         return typed
+
+    def interrupted(self) -> None:
+        """The editor's terminal shows nothing of it."""
 
     @contextmanager
     def keys(self) -> Generator[trio.MemoryReceiveChannel[Key]]:

@@ -22,6 +22,7 @@ from prompt_toolkit.input.vt100 import Vt100Input
 from prompt_toolkit.output import ColorDepth
 
 from hookgate.channels.printable import printable
+from hookgate.channels.terminal.dialogue import NO
 from hookgate.channels.terminal.panels import Key
 from hookgate.cli.printing import screen_size
 from hookgate.cli.terminal.keyboard.attention import Attention, Timer
@@ -31,6 +32,7 @@ from hookgate.cli.terminal.keyboard.edited import Asked, EditedKeyboard, kept
 from hookgate.cli.terminal.keyboard.layout import fitted, layout
 from hookgate.cli.terminal.keyboard.messages import Messages
 from hookgate.cli.terminal.keyboard.output import Output, size
+from hookgate.cli.terminal.keyboard.reflow import ReflowedRenderer
 from hookgate.cli.terminal.printing import GOES_ON
 
 log = structlog.get_logger("hookgate.terminal")
@@ -81,8 +83,10 @@ class Editor:
             erase_when_done=True,
             min_redraw_interval=REDRAW_S / 2,
         )
+        self.app.renderer = ReflowedRenderer(self.app.renderer.style, self._output)
         self.app.ttimeoutlen = ESCAPE_S
         self.app.key_processor.before_key_press.add_handler(self._attention.typed)
+        self.message.on_text_changed.add_handler(self._typed)
         keyboard.line = lambda: self.message.text
 
     def run(self) -> None:
@@ -281,11 +285,14 @@ class Editor:
         self.clear()
         tell(lambda: keyboard.on_line(text))
 
+    def _typed(self, _message: object) -> None:
+        self._keyboard.typed += 1
+
     def end_input(self) -> None:
-        """Ctrl-D: of the question, or of the conversation."""
-        if (question := self._attention.question) is not None:
-            self.asked(question)
-            self._keyboard.tell(lambda: self._keyboard.on_answer(question, None))
+        """Ctrl-D: a no to the question, or the end of the conversation."""
+        if self.question is not None:
+            self.answer.text = NO
+            self.enter()
         else:
             self._keyboard.tell(self._keyboard.on_end)
 

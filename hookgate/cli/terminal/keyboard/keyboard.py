@@ -36,6 +36,8 @@ class Keyboard(Protocol):
     keeps: Callable[[str], bool]
     """Whether a message may be kept for later chats."""
 
+    typed: int
+    """How often what stands in the line has changed, where that is seen."""
     busy: Callable[[], bool]
     """Whether something runs that Ctrl-C ends; else it takes away what has been typed. In any thread."""
 
@@ -52,7 +54,8 @@ class Keyboard(Protocol):
         ...
 
     async def ask(self, prompt: str) -> str:
-        """One line typed after this prompt has stood there: what was typed before is no answer. Raises EOFError."""
+        """One line typed after this prompt has stood there: what was typed before is no answer; Ctrl-D is
+        "no". Raises EOFError where no line can come."""
         ...
 
     def insert(self, text: str) -> None:
@@ -61,6 +64,10 @@ class Keyboard(Protocol):
 
     def clear(self) -> bool:
         """Take away what has been typed of the line; False where there is nothing."""
+        ...
+
+    def interrupted(self) -> None:
+        """Ctrl-C was pressed, and the terminal may have shown that."""
         ...
 
     def keys(self) -> AbstractContextManager[trio.MemoryReceiveChannel[Key]]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from functools import partial
 from typing import TYPE_CHECKING
 
+from prompt_toolkit.buffer import Buffer
 from prompt_toolkit.filters import Condition
 from prompt_toolkit.formatted_text import StyleAndTextTuples
 from prompt_toolkit.formatted_text.utils import split_lines
@@ -21,6 +22,7 @@ from prompt_toolkit.layout import (
     Window,
 )
 from prompt_toolkit.layout.processors import BeforeInput, TabsProcessor
+from prompt_toolkit.search import SearchState
 from prompt_toolkit.utils import get_cwidth
 from prompt_toolkit.widgets import SearchToolbar
 
@@ -34,7 +36,10 @@ MENU_ROWS = 8
 
 def layout(editor: Editor) -> Layout:
     asking, pressing = Condition(lambda: editor.question is not None), Condition(lambda: editor.pressing)
-    searching = SearchToolbar(backward_search_prompt="search: ", forward_search_prompt="search forward: ")
+    searching = SearchToolbar(
+        backward_search_prompt=lambda: _searched(editor.message, searching, "search: "),
+        forward_search_prompt=lambda: _searched(editor.message, searching, "search forward: "),
+    )
     message = BufferControl(
         editor.message,
         [TabsProcessor(char1=" ", char2=" ")],
@@ -53,6 +58,12 @@ def layout(editor: Editor) -> Layout:
     ]
     menu = Float(CompletionsMenu(MENU_ROWS, scroll_offset=1), xcursor=True, ycursor=True)
     return Layout(FloatContainer(HSplit(rows), [menu]), line)
+
+
+def _searched(message: Buffer, searching: SearchToolbar, prompt: str) -> str:
+    """Says so where nothing is found."""
+    sought = SearchState(searching.search_buffer.text, searching.control.searcher_search_state.direction)
+    return prompt if sought.text in message.document_for_search(sought).text else f"nothing found; {prompt}"
 
 
 def _before(editor: Editor, line: int, wrapped: int) -> str:

@@ -7,6 +7,7 @@ it over: no line is lost.
 from __future__ import annotations
 
 import os
+import select
 import signal
 import sys
 import termios
@@ -20,22 +21,25 @@ from queue import SimpleQueue
 
 import trio
 
+from hookgate.channels.terminal.dialogue import NO
 from hookgate.channels.terminal.panels import Key
 from hookgate.channels.terminal.screen import Plain
 from hookgate.cli.printing import write
 from hookgate.cli.terminal.keyboard.keyboard import Completes, nothing
+from hookgate.cli.terminal.printing import GOES_ON
 from hookgate.protocol.framing import LineSplitter
 
 READ_BYTES = 1 << 16
 
 
 class PlainKeyboard:
-    """Each prompt is written when its line is wanted, and the line behind it where no terminal has shown that."""
+    """Each prompt is written when its line is wanted, and the line behind it where no terminal has shown it there."""
 
     edits = False
     free = False
+    typed = 0
 
-    def __init__(self, lines: trio.MemoryReceiveChannel[str], wanted: SimpleQueue[None]) -> None:
+    def __init__(self, lines: trio.MemoryReceiveChannel[str | None], wanted: SimpleQueue[None]) -> None:
         self.person = sys.stdin.isatty() and sys.stdout.isatty()
         self.prompt: Callable[[], str] = str
         self.completes: Completes = nothing
@@ -46,11 +50,21 @@ class PlainKeyboard:
         self._lines = lines
         self._wanted = wanted
         self._open = self._asks = False
+        self._begun: list[str] = []
+        """Of a message, the lines that go on in the next one."""
         self._standing = ""
         """The prompt that nothing stands behind yet."""
+        self._within = False
+        """What was written last has not ended its row."""
 
     async def read(self) -> str:
-        return await self._line(self.prompt())
+        while True:
+            line = await self._line(GOES_ON if self._begun else self.prompt(), None)
+            goes_on = sys.stdin.isatty() and line.endswith("\\")
+            self._begun.append(line[:-1] if goes_on else line)
+            if not goes_on:
+                lines, self._begun = self._begun, []
+                return "\n".join(lines)
 
     async def ask(self, prompt: str) -> str:
         if self.person:
@@ -58,33 +72,56 @@ class PlainKeyboard:
             with suppress(trio.WouldBlock):
                 self._lines.receive_nowait()
                 self._open = False
-        return await self._line(prompt)
+        return await self._line(prompt, NO)
 
-    async def _line(self, prompt: str) -> str:
+    async def _line(self, prompt: str, ended: str | None) -> str:
+        """`ended`: what Ctrl-D stands for; None: for leaving. Raises EOFError."""
+        ahead = self._typed_ahead()
         self._write(prompt)
         self._standing, self._asks = prompt, True
         if not self._open:
             self._open = True
             self._wanted.put(None)
         try:
-            line = await self._lines.receive()
+            typed = await self._lines.receive()
         except trio.EndOfChannel:
-            write("\n")
-            self._standing = ""
-            raise EOFError from None
+            typed = ended = None
         finally:
             self._asks = False
         self._open, self._standing = False, ""
-        write("" if sys.stdin.isatty() else f"{line}\n")
+        line = ended if typed is None else typed
+        self._within = False
+        if line is None:
+            write("\n")
+            raise EOFError
+        if ahead or typed is None or not sys.stdin.isatty():
+            write(f"{line}\n")
+        elif not sys.stdout.isatty():
+            # The terminal has ended the row, and the file that this goes to has not.
+            write("\n")
         return line
+
+    def _typed_ahead(self) -> bool:
+        """Whether the next line is there before its prompt: a terminal has shown it somewhere else."""
+        come = self._lines.statistics().current_buffer_used
+        return bool(come or (not self._open and select.select([0], [], [], 0)[0]))
 
     def _write(self, text: str) -> None:
         """Not behind a prompt: that ends, and stands there anew for as long as a line is wanted."""
         prompt, self._standing = self._standing, ""
         write(f"\n{text}" if prompt and not text.startswith("\n") else text)
+        self._within = bool(text) and not text.endswith("\n")
         if prompt and self._asks:
             write(prompt)
             self._standing = prompt
+
+    def interrupted(self) -> None:
+        if sys.stdin.isatty() and not (self._standing or self._within):
+            write("\n")
+
+    def close(self) -> None:
+        if self._standing:
+            write("\n")
 
     def resumed(self) -> None:
         """After `fg` the terminal has nothing of the line any more."""
@@ -110,18 +147,19 @@ class PlainKeyboard:
 @asynccontextmanager
 async def open_plain() -> AsyncGenerator[PlainKeyboard]:
     """A read that is still open ends with the program."""
-    send, receive = trio.open_memory_channel[str](1)
+    send, receive = trio.open_memory_channel[str | None](1)
     wanted: SimpleQueue[None] = SimpleQueue()
     read = partial(_run, wanted, send, trio.lowlevel.current_trio_token())
     # A daemon: it can be neither interrupted nor joined while it reads.
     threading.Thread(target=read, daemon=True, name="keyboard").start()
     keyboard = PlainKeyboard(receive, wanted)
-    if not keyboard.person:
-        yield keyboard
-        return
     async with trio.open_nursery() as nursery:
-        nursery.start_soon(_run_signals, keyboard)
-        yield keyboard
+        if keyboard.person:
+            nursery.start_soon(_run_signals, keyboard)
+        try:
+            yield keyboard
+        finally:
+            keyboard.close()
         nursery.cancel_scope.cancel()
 
 
@@ -131,7 +169,8 @@ async def _run_signals(keyboard: PlainKeyboard) -> None:
             keyboard.resumed()
 
 
-def _run(wanted: SimpleQueue[None], send: trio.MemorySendChannel[str], token: trio.lowlevel.TrioToken) -> None:
+def _run(wanted: SimpleQueue[None], send: trio.MemorySendChannel[str | None], token: trio.lowlevel.TrioToken) -> None:
+    """Sends None for Ctrl-D, after which a terminal has more lines."""
     lines = _Lines()
     with suppress(trio.RunFinishedError, trio.Cancelled, trio.BrokenResourceError):
         while True:
@@ -152,12 +191,17 @@ class _Lines:
         self._lines = LineSplitter()
         self._read: deque[str] = deque()
 
-    def read(self) -> str:
+    def read(self) -> str | None:
+        """None for Ctrl-D. Raises EOFError where nothing more can come."""
         while not self._read:
             data = os.read(0, READ_BYTES)
             # A last line without an end is one too; the second end of input then finds nothing before it.
             read = self._lines.feed(data or b"\n")
             self._read.extend(line.decode("utf-8", "replace") for line in read if isinstance(line, bytes))
             if not data and not any(self._read):
+                self._read.clear()
+                # A terminal that is gone is none any more.
+                if os.isatty(0):
+                    return None
                 raise EOFError
         return self._read.popleft()
