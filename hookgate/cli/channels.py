@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 import click
 
 from hookgate.cli.exits import guarded
-from hookgate.cli.options import config_option, control_option, json_option
+from hookgate.cli.options import Group, config_option, control_option, json_option
 
 if TYPE_CHECKING:
     from hookgate.operations.channels import ChannelStatus
@@ -51,7 +51,7 @@ def _cells(rows: Iterable[ChannelStatus]) -> Iterator[tuple[str, ...]]:
 LEAST_PASSWORD = 8
 
 
-@click.group()
+@click.group(cls=Group)
 def web() -> None:
     """The web page: password."""
 
