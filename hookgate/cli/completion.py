@@ -7,7 +7,7 @@ from collections.abc import Callable, Generator, Iterable
 from contextlib import contextmanager
 from pathlib import Path
 from types import FrameType
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, cast
 
 import click
 
@@ -98,7 +98,7 @@ def completed(names: Names, *, once: bool = False) -> Complete:
         from click.shell_completion import CompletionItem
 
         given = context.params.get(parameter.name or "")
-        before = frozenset(given if isinstance(given, tuple) else ())
+        before = frozenset(cast("tuple[str, ...]", given) if isinstance(given, tuple) else ())
         if once and before:
             return []
         typed = Typed(context.params.get("config_file"), context.params.get("control"))
