@@ -2,11 +2,8 @@
 
 from __future__ import annotations
 
-import signal
-from collections.abc import Callable, Generator, Iterable
-from contextlib import contextmanager
+from collections.abc import Callable, Iterable
 from pathlib import Path
-from types import FrameType
 from typing import TYPE_CHECKING, cast
 
 import click
@@ -16,8 +13,6 @@ from hookgate.protocol.dataclasses import dataclass
 if TYPE_CHECKING:
     from click.shell_completion import CompletionItem
 
-PATIENCE_S = 1.0
-"""Of whoever has pressed Tab: what is not known by then is not offered."""
 BASH = """\
 _hookgate_completion() {
     local line=${COMP_LINE:0:COMP_POINT} kind value
@@ -85,14 +80,17 @@ class Typed:
     control: Path | None
 
 
+class TooLate(BaseException):
+    """Names are not known in time; no Exception, which whoever asks gateway after gateway takes for an answer."""
+
+
 Names = Callable[[Typed], Iterable[str]]
 Complete = Callable[[click.Context, click.Parameter, str], "list[CompletionItem]"]
 
 
 def completed(names: Names, *, once: bool = False) -> Complete:
     """For an argument's or option's `shell_complete`, which offers none of these twice; `once`: one of them and no
-    more. Whatever `names` raises, and where it takes longer than PATIENCE_S, nothing is offered: a shell in the
-    middle of a line is no place for a message."""
+    more. Whatever `names` raises, nothing is offered: a shell in the middle of a line is no place for a message."""
 
     def complete(context: click.Context, parameter: click.Parameter, incomplete: str) -> list[CompletionItem]:
         from click.shell_completion import CompletionItem
@@ -103,28 +101,9 @@ def completed(names: Names, *, once: bool = False) -> Complete:
             return []
         typed = Typed(context.params.get("config_file"), context.params.get("control"))
         try:
-            with _in_time():
-                found = sorted({*names(typed)} - before)
+            found = sorted({*names(typed)} - before)
         except (Exception, TooLate):
             return []
         return [CompletionItem(name) for name in found if name.startswith(incomplete)]
 
     return complete
-
-
-class TooLate(BaseException):
-    """Nobody waits for it any more; no Exception, which whoever asks a gateway would take for its answer."""
-
-
-@contextmanager
-def _in_time() -> Generator[None]:
-    def end(_number: int, _frame: FrameType | None) -> None:
-        raise TooLate
-
-    before = signal.signal(signal.SIGALRM, end)
-    signal.setitimer(signal.ITIMER_REAL, PATIENCE_S)
-    try:
-        yield
-    finally:
-        signal.setitimer(signal.ITIMER_REAL, 0)
-        signal.signal(signal.SIGALRM, before)

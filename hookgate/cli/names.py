@@ -4,12 +4,16 @@ this configuration knows. Imports little and makes no file; whatever is raised h
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
-from contextlib import suppress
+import signal
+from collections.abc import Generator, Iterable, Iterator
+from contextlib import contextmanager, suppress
 from pathlib import Path
+from types import FrameType
 from typing import TYPE_CHECKING, Any, cast
 
-from hookgate.cli.completion import Typed
+from hookgate.cli.completion import TooLate, Typed
+
+PATIENCE_S = 3.0
 
 if TYPE_CHECKING:
     from hookgate.sections import Config
@@ -138,8 +142,9 @@ def method_names(typed: Typed) -> Iterable[str]:
     from hookgate.cli.running import running
     from hookgate.control.client import call
 
-    about = cast("dict[str, Any]", call(running(typed.config_file, typed.control).path, "gateway.about"))
-    return about["methods"]
+    with _in_time():
+        about = call(running(typed.config_file, typed.control).path, "gateway.about")
+    return cast("dict[str, Any]", about)["methods"]
 
 
 def _stored(typed: Typed, of: Of, file: Path | None = None) -> list[str]:
@@ -167,5 +172,22 @@ def _rows(typed: Typed, method: str) -> list[dict[str, Any]]:
     from hookgate.cli.running import ours
     from hookgate.control.client import call
 
-    path = ours(typed.config_file, typed.control, method)
-    return cast("list[dict[str, Any]]", call(path, method)) if path is not None else []
+    with _in_time():
+        path = ours(typed.config_file, typed.control, method)
+        return cast("list[dict[str, Any]]", call(path, method)) if path is not None else []
+
+
+@contextmanager
+def _in_time() -> Generator[None]:
+    """Raises TooLate: whoever has pressed Tab waits for no gateway that says nothing."""
+
+    def end(_number: int, _frame: FrameType | None) -> None:
+        raise TooLate
+
+    before = signal.signal(signal.SIGALRM, end)
+    signal.setitimer(signal.ITIMER_REAL, PATIENCE_S)
+    try:
+        yield
+    finally:
+        signal.setitimer(signal.ITIMER_REAL, 0)
+        signal.signal(signal.SIGALRM, before)
