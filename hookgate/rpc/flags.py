@@ -16,9 +16,10 @@ Kind = Literal["text", "texts", "on", "off", "number", "taken"]
 
 _HELP = """Usage: {prog} rpc [FLAGS]
 
-Speaks newline-delimited JSON on stdin and stdout: commands in, responses and events out.
+Speaks newline-delimited JSON on stdin and stdout: commands in, responses and
+events out.
 
-  --provider NAME              one of the configuration's, or openai, or anthropic
+  --provider NAME              of the configuration, or openai, or anthropic
   --model NAME                 the model; PROVIDER/MODEL works too
   --api-key KEY                instead of OPENAI_API_KEY or ANTHROPIC_API_KEY
   --base-url URL               the endpoint
@@ -34,13 +35,14 @@ Speaks newline-delimited JSON on stdin and stdout: commands in, responses and ev
   --no-skill                   no skills
   --with-skills                skills, whatever --no-tools and --tools say
   --no-context-files           do not tell the model what AGENTS.md says
-  --rpc-approvals              ask for approvals here, instead of denying what needs one
-  --compact-done               `done` after a compaction too, which zot does not send
-  --session NAME               keep the conversation, or go on with the one kept so
-  --continue, -c               go on with the one that was kept last in this folder
+  --rpc-approvals              ask for approvals here, instead of denying
+  --compact-done               `done` after a compaction too, unlike zot
+  --session NAME               keep the conversation, or go on with this one
+  --continue, -c               go on with the one kept last in this folder
   --config FILE                instead of ./hookgate.toml
   --list-models                print the known models, and exit
   --version, -v                print the version, and exit
+  --help, -h                   print this, and exit
 """
 _LEVELS = ("off", *LEVELS)
 

@@ -23,6 +23,8 @@ if TYPE_CHECKING:
 FOLDER_THERE = click.Path(exists=True, file_okay=False)
 STAGES = ("on_message", "before_llm", "after_llm", "before_tool", "approve_tool", "after_tool", "before_send")
 
+STAGE_HELP = f"{', '.join(STAGES[:-1])} or {STAGES[-1]}; before_tool, where nothing else is said."
+
 
 @click.group(cls=ListingGroup)
 def hooks() -> None:
@@ -145,7 +147,7 @@ def hooks_check(named: Named, as_json: bool) -> None:
 def about_call(command: Callable[..., None]) -> Callable[..., None]:
     """Gives it `about`: the question that is asked."""
 
-    @click.option("--stage", type=click.Choice(STAGES), help="before_tool, where nothing else is said.")
+    @click.option("--stage", type=click.Choice(STAGES), metavar="STAGE", help=STAGE_HELP)
     @click.option("--tool", default="", help="bash, where nothing else is said.")
     @click.option("--args", "arguments", default="", metavar="JSON", help="The call's arguments.")
     @click.option("--text", default=None, help="Of the message, the reply, or the tool's result.")
