@@ -11,10 +11,13 @@ from typing import TYPE_CHECKING
 import click
 
 from hookgate.cli.exits import guarded
-from hookgate.cli.options import config_option, control_option, json_option
+from hookgate.cli.options import Group, config_option, control_option, json_option
 
 if TYPE_CHECKING:
     from hookgate.operations.channels import ChannelStatus
+
+
+COLUMNS = ("name", "kind", "state", "since", "why")
 
 
 @click.command()
@@ -38,7 +41,8 @@ def _list(config_file: Path | None, control: Path | None, *, as_json: bool) -> i
     else:
         rows = configured_channels(configuration.load(config_file)[0])
         title = "No hookgate of this configuration is running; this is what it would open."
-    return say_rows(rows, lambda: [title, *table(_cells(rows), width_shown())], as_json=as_json)
+    lines = table(_cells(rows), width_shown(), COLUMNS) if rows else ["no channels"]
+    return say_rows(rows, lambda: [title, *lines], as_json=as_json)
 
 
 def _cells(rows: Iterable[ChannelStatus]) -> Iterator[tuple[str, ...]]:
@@ -51,7 +55,7 @@ def _cells(rows: Iterable[ChannelStatus]) -> Iterator[tuple[str, ...]]:
 LEAST_PASSWORD = 8
 
 
-@click.group()
+@click.group(cls=Group)
 def web() -> None:
     """The web page: password."""
 

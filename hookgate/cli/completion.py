@@ -4,14 +4,52 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, cast
 
 import click
+
+from hookgate.protocol.dataclasses import dataclass
 
 if TYPE_CHECKING:
     from click.shell_completion import CompletionItem
 
-Complete = Callable[[click.Context, click.Parameter, str], "list[CompletionItem]"]
+BASH = """\
+_hookgate_completion() {
+    local line=${COMP_LINE:0:COMP_POINT} kind value
+    local word=${line##*[[:space:]]} own=$2
+    # Bash takes a word apart at colons, and puts in what belongs behind the last one.
+    [[ $COMP_WORDBREAKS == *:* ]] && own=${own##*:}
+    # The last of the words, or none that has begun.
+    local at=-1
+    [[ -z $word ]] && at=${#line}
+    while IFS=, read -r kind value; do
+        case $kind in
+            dir) compopt -o dirnames ;;
+            file) compopt -o default ;;
+            plain) COMPREPLY+=("${value#"${word%"$own"}"}") ;;
+        esac
+    done < <(COMP_WORDS=$line COMP_CWORD=$at _HOOKGATE_COMPLETE=bash_complete "$1")
+}
+complete -o nosort -F _hookgate_completion hookgate
+"""
+FISH = """\
+function _hookgate_completion
+    set -l words COMP_WORDS=(commandline -cp | string collect) COMP_CWORD=(commandline -ct)
+    for line in (env _HOOKGATE_COMPLETE=fish_complete $words hookgate)
+        # The first comma alone: what a command is for has commas too.
+        set -l found (string split -m 1 , -- $line)
+        switch $found[1]
+            case dir
+                __fish_complete_directories $found[2]
+            case file
+                __fish_complete_path $found[2]
+            case plain
+                echo $found[2]
+        end
+    end
+end
+complete --no-files --command hookgate --arguments "(_hookgate_completion)"
+"""
 
 
 @click.command()
@@ -25,59 +63,47 @@ def completion(context: click.Context, shell: str) -> None:
     zsh, in ~/.zshrc:     eval "$(hookgate completion zsh)"
     fish: hookgate completion fish > ~/.config/fish/completions/hookgate.fish
     """
-    from click.shell_completion import BashComplete, FishComplete, ZshComplete
+    from click.shell_completion import ZshComplete
 
-    kind = {"bash": BashComplete, "zsh": ZshComplete, "fish": FishComplete}[shell]
-    click.echo(kind(context.find_root().command, {}, "hookgate", "_HOOKGATE_COMPLETE").source())
+    ours = {"bash": BASH, "fish": FISH}
+    click.echo(ours.get(shell) or ZshComplete(context.find_root().command, {}, "hookgate", ZSH).source())
 
 
-def completed(names: Callable[[Path | None], Iterable[str]]) -> Complete:
-    """For an argument's `shell_complete`. `names` gets what was typed at --config; whatever it raises, nothing is
-    offered: a shell in the middle of a line is no place for a message."""
+ZSH = "_HOOKGATE_COMPLETE"
 
-    def complete(context: click.Context, _parameter: click.Parameter, incomplete: str) -> list[CompletionItem]:
+
+@dataclass(frozen=True)
+class Typed:
+    """What stands in the line already, of which names depend on it."""
+
+    config_file: Path | None
+    control: Path | None
+
+
+class TooLate(BaseException):
+    """Names are not known in time; no Exception, which whoever asks gateway after gateway takes for an answer."""
+
+
+Names = Callable[[Typed], Iterable[str]]
+Complete = Callable[[click.Context, click.Parameter, str], "list[CompletionItem]"]
+
+
+def completed(names: Names, *, once: bool = False) -> Complete:
+    """For an argument's or option's `shell_complete`, which offers none of these twice; `once`: one of them and no
+    more. Whatever `names` raises, nothing is offered: a shell in the middle of a line is no place for a message."""
+
+    def complete(context: click.Context, parameter: click.Parameter, incomplete: str) -> list[CompletionItem]:
         from click.shell_completion import CompletionItem
 
+        given = context.params.get(parameter.name or "")
+        before = frozenset(cast("tuple[str, ...]", given) if isinstance(given, tuple) else ())
+        if once and before:
+            return []
+        typed = Typed(context.params.get("config_file"), context.params.get("control"))
         try:
-            found = sorted(set(names(context.params.get("config_file"))))
-        except Exception:
+            found = sorted({*names(typed)} - before)
+        except (Exception, TooLate):
             return []
         return [CompletionItem(name) for name in found if name.startswith(incomplete)]
 
     return complete
-
-
-def extension_names(config_file: Path | None) -> Iterable[str]:
-    from hookgate.cli.ext.installed import places_of
-    from hookgate.extensions.discovery import look
-
-    return (it.name for it in look(places_of(config_file))[0])
-
-
-def model_names(config_file: Path | None) -> Iterable[str]:
-    """Those that the configuration names, and what its providers begin with."""
-    from hookgate import config as configuration
-
-    config = configuration.load(config_file)[0]
-    named = (config.agent.model, *(it.model for it in config.agents.values()))
-    return (*filter(None, named), *(f"{name}/" for name in config.providers))
-
-
-def kept_names(config_file: Path | None) -> Iterable[str]:
-    """Conversations of this workspace that were kept by name."""
-    from hookgate import config as configuration
-    from hookgate.assembly.journals import conversation_files
-
-    return (it.stem for it in conversation_files(configuration.load(config_file)[0]))
-
-
-def hook_names(config_file: Path | None) -> Iterable[str]:
-    from hookgate import config as configuration
-
-    return configuration.load(config_file)[0].hooks.processes
-
-
-def page_names(_config_file: Path | None) -> Iterable[str]:
-    from hookgate.cli.pages import pages
-
-    return (it.name for it in pages())

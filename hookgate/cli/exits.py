@@ -1,4 +1,4 @@
-"""How every command ends: with a status; what a person can mend is one line on stderr. Imports click alone."""
+"""How every command ends: with a status; what a person can mend is one line on stderr. Imports little."""
 
 from __future__ import annotations
 
@@ -6,8 +6,6 @@ import os
 import sys
 from collections.abc import Awaitable, Callable, Generator
 from contextlib import contextmanager
-
-import click
 
 
 def run(main: Callable[[], Awaitable[int]]) -> None:
@@ -32,7 +30,6 @@ def needing_gateway() -> Generator[None]:
 
 def guarded(command: Callable[[], int]) -> None:
     """Exit with the command's status; what a person can mend is one line on stderr, never a traceback."""
-    from hookgate.channels.printable import printable
     from hookgate.program.endings import INTERRUPTED, ending, over_echo
 
     try:
@@ -45,7 +42,11 @@ def guarded(command: Callable[[], int]) -> None:
             raise
         text, status = plain
         if text:
-            click.echo(f"{over_echo() if status == INTERRUPTED else ''}{printable(text)}", err=True)
+            from hookgate.cli.printing import complain
+
+            if status == INTERRUPTED:
+                sys.stderr.write(over_echo())
+            complain(text)
         else:
             _unread()
     raise SystemExit(status)

@@ -10,9 +10,10 @@ from typing import Any
 import click
 
 from hookgate import __version__
-from hookgate.cli.completion import completed, completion, kept_names, model_names, page_names
+from hookgate.cli.completion import completed, completion
 from hookgate.cli.exits import guarded, needing_gateway, run
-from hookgate.cli.options import FILE, FOLDER, config_option, control_option, json_option
+from hookgate.cli.names import kept_names, method_names, model_names, page_names
+from hookgate.cli.options import FILE, FOLDER, Group, config_option, control_option, json_option
 from hookgate.cli.zot_words import own_words, renamed, taken
 
 model_option = click.option(
@@ -38,7 +39,7 @@ ELSEWHERE = {
 """Commands by name, each with the module of this package that has it under that name."""
 
 
-class Watched(click.Group):
+class Watched(Group):
     """Every command runs under a guardian, before it has imported anything. And Ctrl-C is quiet while a command is
     still being imported, or where it has no say about it."""
 
@@ -248,7 +249,7 @@ def docs(page: str, as_json: bool) -> None:
 
 
 @hookgate.command()
-@click.argument("method")
+@click.argument("method", shell_complete=completed(method_names))
 @click.argument("params", default="{}")
 @config_option
 @control_option

@@ -3,12 +3,27 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import click
 
 
-class ListingGroup(click.Group):
+class Group(click.Group):
+    """What each command is for is a whole sentence wherever it stands: help folds it, and a shell shows it."""
+
+    def add_command(self, cmd: click.Command, name: str | None = None) -> None:
+        first, end, _ = " ".join((cmd.help or "").partition("\n\n")[0].split()).partition(". ")
+        cmd.short_help = cmd.short_help or first + end.rstrip()
+        super().add_command(cmd, name)
+
+
+class ListingGroup(Group):
     """A group whose `list` is what its name alone does."""
+
+    def __init__(self, **given: Any) -> None:  # noqa: ANN401 - click's own
+        super().__init__(**given)
+        self.epilog = self.epilog or "Without a command it lists, with the options of list, --json among them."
+        self.subcommand_metavar = "[COMMAND] [ARGS]..."
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
         if ctx.resilient_parsing:

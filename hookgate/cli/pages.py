@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import re
 import sys
+from collections.abc import Sequence
 from dataclasses import field
 from pathlib import Path
 
-from hookgate.cli.printing import say, say_json, table
+from hookgate.cli.printing import hanging, say, say_json, screen_size, table, width_shown
 from hookgate.config import ConfigError
 from hookgate.protocol.dataclasses import dataclass
 
@@ -47,7 +48,7 @@ def list_pages(*, as_json: bool) -> int:
     found = pages()
     if as_json:
         return say_json([{"name": page.name, "title": page.title} for page in found])
-    for line in table((page.name, page.title) for page in found):
+    for line in table(((page.name, page.title) for page in found), width_shown()):
         say(line)
     say("hookgate docs PAGE shows one.")
     return 0
@@ -67,8 +68,37 @@ def show_page(name: str) -> int:
         return 0
     import click
 
-    click.echo_via_pager(text)
+    click.echo_via_pager(fitted(text, screen_size()[0]))
     return 0
+
+
+def fitted(text: str, width: int) -> str:
+    """A page on a screen of this width: prose goes on at words; code, tables and headings are as they are."""
+    rows, prose, fenced = list[str](), list[str](), False
+    for line in text.splitlines():
+        fence = line.lstrip().startswith("```")
+        if fenced or fence or not line.strip() or _AS_IT_IS.match(line):
+            rows += [*_paragraph(prose, width), line]
+            prose, fenced = [], fenced != fence
+        elif _ITEM.match(line):
+            rows += _paragraph(prose, width)
+            prose = [line]
+        else:
+            prose.append(line)
+    return "\n".join([*rows, *_paragraph(prose, width), ""])
+
+
+_AS_IT_IS = re.compile(r"[|#<]")
+_ITEM = re.compile(r" *(?:[-*]|[0-9]+\.) +")
+
+
+def _paragraph(lines: Sequence[str], width: int) -> Sequence[str]:
+    """Of prose, or of an item of a list, which goes on below itself."""
+    if max(map(len, lines), default=0) < width:
+        return lines
+    marked = _ITEM.match(lines[0])
+    head = marked[0] if marked else ""
+    return hanging(head, " ".join(line.strip() for line in lines).removeprefix(head.lstrip()), width)
 
 
 def _near(name: str, names: list[str]) -> str:

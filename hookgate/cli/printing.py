@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import sys
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import asdict
@@ -19,7 +20,10 @@ if TYPE_CHECKING:
 LONGEST_COLUMN = 28
 """Of what stands before the last column, in a chat; a longer cell is whole, and moves its own row alone."""
 NARROWEST = 20
-"""Of the last column, in characters; below that nothing is wrapped."""
+"""Of the last column, in characters; below that a line goes on further to the left."""
+_WORD = re.compile(r'\s*\S+?(?:,(?=[^\W\d]|")|(?=\s|$))')
+"""A list without blanks goes on behind a comma."""
+_COLUMN = re.compile(r"(?<=\S)  +(?=\S)")
 
 
 def write(text: str) -> None:
@@ -28,13 +32,16 @@ def write(text: str) -> None:
     sys.stdout.flush()
 
 
-def say(line: str) -> None:
-    sys.stdout.write(line + "\n")
+def say(text: str) -> None:
+    """A line, or several; on a screen each goes on at words where it is too long."""
+    width = width_shown()
+    for line in text.split("\n"):
+        sys.stdout.writelines(f"{row}\n" for row in folded(line, width))
 
 
 def say_json(value: object) -> int:
     """One line for programs; the exit status."""
-    say(encode(value).decode())
+    sys.stdout.write(f"{encode(value).decode()}\n")
     return 0
 
 
@@ -49,8 +56,15 @@ def say_rows(rows: Sequence[DataclassInstance], lines: Callable[[], Iterable[str
 
 def failed(line: str) -> int:
     """Say why a command has failed, in one line; its exit status."""
-    sys.stderr.write(f"hookgate: {printable(line)}\n")
+    complain(f"hookgate: {line}")
     return 1
+
+
+def complain(text: str) -> None:
+    """As `say`, on stderr."""
+    width = screen_size()[0] if sys.stderr.isatty() else None
+    for line in printable(text).split("\n"):
+        sys.stderr.writelines(f"{row}\n" for row in folded(line, width))
 
 
 def counted(number: int, noun: str) -> str:
@@ -131,13 +145,37 @@ def _padded(rows: Sequence[Sequence[str]], longest: float = inf) -> list[str]:
 
 def _wrapped(line: tuple[str, str], indent: int, width: int | None) -> list[str]:
     head, text = line
-    if width is None or len(head + text) < width or width - indent < NARROWEST:
+    if width is None or len(head + text) < width:
         return [head + text]
-    from textwrap import wrap
+    if width - indent < NARROWEST:
+        return folded(head + text, width)
+    if width - len(head) < NARROWEST:
+        return [head.rstrip(), *hanging(" " * indent, text, width)]
+    return hanging(head, text, width, indent)
 
-    above = [head] if width - len(head) < NARROWEST else []
-    begins = " " * indent if above else head
-    return above + wrap(text, width - 1, initial_indent=begins, subsequent_indent=" " * indent)
+
+def folded(line: str, width: int | None) -> list[str]:
+    """The rows that it takes on a screen of this width: it goes on below its last column that leaves room, or else a
+    bit further in than it begins."""
+    if width is None or len(line) < width or width < NARROWEST:
+        return [line]
+    columns = [it.end() for it in _COLUMN.finditer(line) if width - it.end() >= NARROWEST]
+    begins = len(line) - len(line.lstrip())
+    start, indent = (columns[-1], columns[-1]) if columns else (begins, min(begins + 2, width - NARROWEST // 2))
+    return hanging(line[:start], line[start:], width, indent)
+
+
+def hanging(head: str, text: str, width: int, indent: int | None = None) -> list[str]:
+    """`text` behind `head`, going on behind so many blanks; None: below itself. A word that no row has room for is
+    whole: a path can be copied."""
+    rows, row, blanks = list[str](), head, " " * (len(head) if indent is None else indent)
+    for word in _WORD.findall(text):
+        if row is not head and len(row + word) >= width:
+            rows.append(row)
+            row = blanks + word.lstrip()
+        else:
+            row += word
+    return [*rows, row]
 
 
 def to_stderr(line: str) -> None:

@@ -38,8 +38,8 @@ class Home:
 @dataclass(frozen=True)
 class Running:
     """`path`: its control socket. `looks`: methods that change nothing, by its own word. `strange`: it is neither of
-    this configuration file nor of this workspace, as far as it says. `journal`: its file, absolute; empty where
-    that is not known."""
+    this configuration file nor of this workspace, as far as it says. `journal`: where it lies; empty: none
+    is kept, or it does not say."""
 
     path: Path
     home: Home = Home()

@@ -13,8 +13,6 @@ from pydantic import Field
 from hookgate import config as configuration
 from hookgate.approvals.requests import Approvals
 from hookgate.assembly.app import Runtime
-from hookgate.assembly.journals import journal_place
-from hookgate.assembly.settings import Settings
 from hookgate.control.methods import Method, Methods
 from hookgate.control.openrpc import discoverable
 from hookgate.hooks.recordings import Recordings
@@ -77,7 +75,7 @@ def gateway_methods(runtime: Runtime, caller: Voter = OPERATOR, without: Collect
 
     async def about() -> About:
         """Whose gateway it is, and which of its methods change something."""
-        return _about(runtime.settings, methods)
+        return _about(runtime, methods)
 
     methods["gateway.about"] = Method(about, changes=False)
     methods = {name: it for name, it in methods.items() if name not in without}
@@ -203,7 +201,8 @@ class Changes:
 
 @dataclass(frozen=True)
 class About:
-    """Whose gateway it is, and what can be asked of it: a command that finds several asks this."""
+    """Whose gateway it is, and what can be asked of it: a command that finds several asks this. `journal`: where it
+    lies; empty: what is said here is kept nowhere."""
 
     config: str
     workspace: str
@@ -212,8 +211,9 @@ class About:
     journal: str
 
 
-def _about(settings: Settings, methods: Methods) -> About:
+def _about(runtime: Runtime, methods: Methods) -> About:
     named = {name: Changes(methods[name].changes) for name in sorted(methods)}
-    journal = address_of(journal_place(settings.config))
+    kept, settings = runtime.journal, runtime.settings
+    journal = address_of(cast("StoredJournal", kept).place) if kept.outlives else ""
     file = gateways.config_file(settings)
     return About(file, configuration.workspace_key(settings.config), os.getpid(), named, journal)

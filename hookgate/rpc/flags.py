@@ -16,9 +16,10 @@ Kind = Literal["text", "texts", "on", "off", "number", "taken"]
 
 _HELP = """Usage: {prog} rpc [FLAGS]
 
-Speaks newline-delimited JSON on stdin and stdout: commands in, responses and events out.
+Speaks newline-delimited JSON on stdin and stdout: commands in, responses and
+events out.
 
-  --provider NAME              one of the configuration's, or openai, or anthropic
+  --provider NAME              of the configuration, or openai, or anthropic
   --model NAME                 the model; PROVIDER/MODEL works too
   --api-key KEY                instead of OPENAI_API_KEY or ANTHROPIC_API_KEY
   --base-url URL               the endpoint
@@ -34,10 +35,10 @@ Speaks newline-delimited JSON on stdin and stdout: commands in, responses and ev
   --no-skill, --no-skills      no skills
   --with-skills, --with-skill  skills, whatever --no-tools and --tools say
   --no-context-files, -nc      do not tell the model what AGENTS.md says
-  --rpc-approvals              ask for approvals here, instead of denying what needs one
-  --compact-done               `done` after a compaction too, which zot does not send
-  --session NAME               keep the conversation, or go on with the one kept so
-  --continue, -c               go on with the one that was kept last in this folder
+  --rpc-approvals              ask for approvals here, instead of denying
+  --compact-done               `done` after a compaction too, unlike zot
+  --session NAME               keep the conversation, or go on with this one
+  --continue, -c               go on with the one kept last in this folder
   --no-session                 keep none, whatever else is said
   --config FILE                instead of ./hookgate.toml
   --list-models                print the known models, and exit

@@ -1,28 +1,44 @@
-"""Shells complete what is typed: a real bash, and hookgate asked as zsh and fish ask it."""
+"""Shells complete what is typed: a real bash and a real fish, and hookgate asked as zsh and fish ask it."""
 
 from __future__ import annotations
 
 import shutil
+import socket
 import sys
 from pathlib import Path
 
 import pytest
 import trio
 
-from tests.cli.program import DEADLINE_S, configured, environment, run
+from hookgate.channels.http.keys import Keys
+from hookgate.store.journal import open_journal
+from tests.cli.program import DEADLINE_S, configured, environment, open_pipes, open_terminal, run
+from tests.model_server import calls, open_model_server
+from tests.store.journals import fill
 
 PROGRAMS = str(Path(sys.executable).parent)
 BASH = """
 eval "$(hookgate completion bash)"
-COMP_WORDS=("$@" "") COMP_CWORD=$(($# - 1))
-_hookgate_completion hookgate
+COMP_LINE="$*" COMP_POINT=${#COMP_LINE}
+_hookgate_completion hookgate "${@:$#}"
 printf '%s\\n' "${COMPREPLY[@]}"
 """
+FISH = "hookgate completion fish | source; complete -C $argv[1]"
+NO_HOOK = '[hooks.processes.{}]\ncommand = ["x"]\nobserve = ["*"]\n'
 
 
 def searched(folder: Path) -> dict[str, str]:
     known = environment(folder)
     return known | {"PATH": f"{PROGRAMS}:{known['PATH']}"}
+
+
+def journal_in(folder: Path) -> Path:
+    configured(folder, "http://127.0.0.1:1", '[store]\njournal = "journal.db"\n')
+    return folder / "journal.db"
+
+
+def files(folder: Path) -> list[Path]:
+    return sorted(folder.rglob("*"))
 
 
 async def offered(folder: Path, *words: str, shell: str = "zsh") -> list[str]:
@@ -38,25 +54,52 @@ async def offered(folder: Path, *words: str, shell: str = "zsh") -> list[str]:
     return lines[1::3] if shell == "zsh" else [line.split(",")[1].split("\t")[0] for line in lines]
 
 
-@pytest.fixture
-def bash() -> str:
-    found = shutil.which("bash")
+def installed(shell: str) -> str:
+    found = shutil.which(shell)
     if found is None:
-        pytest.skip("this machine has no bash")
+        pytest.skip(f"this machine has no {shell}")
     return found
 
 
-async def test_bash_completes_commands_and_options(tmp_path: Path, bash: str) -> None:
+async def printed(folder: Path, *command: str) -> list[str]:
+    with trio.fail_after(DEADLINE_S):
+        ended = await trio.run_process(command, cwd=folder, env=searched(folder), capture_stdout=True)
+    return ended.stdout.decode().splitlines()
+
+
+async def test_bash_completes_commands_and_options(tmp_path: Path) -> None:
+    bash = installed("bash")
+
     async def completed(*words: str) -> list[str]:
-        asked = [bash, "-c", BASH, "bash", "hookgate", *words]
-        with trio.fail_after(DEADLINE_S):
-            ended = await trio.run_process(asked, cwd=tmp_path, env=searched(tmp_path), capture_stdout=True)
-        return ended.stdout.decode().split()
+        return await printed(tmp_path, bash, "-c", BASH, "bash", "hookgate", *words)
 
     assert await completed("sess") == ["sessions"]
     assert await completed("hooks", "li") == ["list"]
     assert await completed("sessions", "") == ["export", "forget", "list", "show"]
     assert await completed("chat", "--tra") == ["--trace"]
+
+
+async def test_an_id_with_colons_is_completed_where_bash_takes_words_apart_at_them(tmp_path: Path) -> None:
+    await fill(journal_in(tmp_path))
+    (tmp_path / "start").write_text('PS1="$ "; PROMPT_COMMAND=; eval "$(hookgate completion bash)"\n')
+    bash = (installed("bash"), "--rcfile", str(tmp_path / "start"), "-i")
+    path = {"PATH": searched(tmp_path)["PATH"]}
+    async with open_terminal(tmp_path, anew=True, program=bash, variables=path) as screen:
+        await screen.sees("$ ")
+        await screen.type("hookgate sessions show telegram:4\t")
+        await screen.sees("show telegram:42/default/0 ")
+
+
+async def test_fish_shows_the_whole_of_what_a_command_is_for(tmp_path: Path) -> None:
+    shown = await printed(tmp_path, installed("fish"), "--no-config", "-c", FISH, "hookgate doct")
+    assert shown == ["doctor\tWhat is there, what is missing, and what to type."]
+
+
+async def test_the_script_for_fish_takes_apart_at_the_first_comma_alone(tmp_path: Path) -> None:
+    assert "(string split -m 1 , -- $line)" in "\n".join(await printed(tmp_path, "hookgate", "completion", "fish"))
+    typed = {"_HOOKGATE_COMPLETE": "fish_complete", "COMP_WORDS": "hookgate doct", "COMP_CWORD": "doct"}
+    told = await trio.run_process(["hookgate"], env=searched(tmp_path) | typed, capture_stdout=True)
+    assert told.stdout.decode() == "plain,doctor\tWhat is there, what is missing, and what to type.\n"
 
 
 @pytest.mark.parametrize("shell", ["zsh", "fish"])
@@ -70,10 +113,61 @@ async def test_models_are_completed_from_the_configuration_that_was_named(tmp_pa
 
 
 async def test_the_hooks_that_are_configured_are_completed(tmp_path: Path) -> None:
-    hooks = "".join(f'[hooks.processes.{it}]\ncommand = ["x"]\nobserve = ["*"]\n' for it in ("guard", "log"))
-    configured(tmp_path, "http://127.0.0.1:1", hooks)
+    configured(tmp_path, "http://127.0.0.1:1", "".join(map(NO_HOOK.format, ("guard", "log"))))
     assert await offered(tmp_path, "hooks", "try", "") == ["guard", "log"]
     assert await offered(tmp_path, "hooks", "bench", "l") == ["log"]
+    # One that stands there is not offered again, and behind the dashes stands a program.
+    assert await offered(tmp_path, "hooks", "try", "guard", "") == []
+    assert await offered(tmp_path, "hooks", "check", "--", "gu") == ["gu"]
+
+
+async def test_names_that_are_stored_or_built_in_are_completed_and_no_file_is_made(tmp_path: Path) -> None:
+    journal = journal_in(tmp_path)
+    await fill(journal)
+    async with open_journal(journal) as opened:
+        await Keys(opened).add("api", "ci", "operator")
+    await fill(journal.with_suffix(".sessions") / "cli" / "work.db", agent="kept")
+    before = files(tmp_path)
+    for words, names in {
+        ("sessions", "show", "t"): [
+            *("telegram:42/default/0", "telegram:42/kept/0", "telegram:7/default/0", "telegram:7/kept/0")
+        ],
+        ("sessions", "list", "--session", ""): ["work"],
+        ("people", "remove", ""): ["eve"],
+        ("people", "role", "eve", "op"): ["operator"],
+        ("people", "role", "eve", "operator", "op"): [],
+        ("keys", "revoke", ""): ["ci"],
+        ("tools", "show", "ba"): ["bash", "bash_kill", "bash_output"],
+        ("hooks", "explain", "--tool", "web"): ["web_fetch"],
+        ("hooks", "explain", "--channel", "tele"): ["telegram"],
+        ("mcp", "forget", ""): [],
+        ("approvals", "decide", ""): [],
+        ("control", ""): [],
+    }.items():
+        assert await offered(tmp_path, *words) == names
+    assert files(tmp_path) == before
+
+
+async def test_what_a_running_gateway_knows_is_completed(tmp_path: Path) -> None:
+    async with open_model_server(calls(("1", "ls", "{}"))) as server:
+        file = configured(tmp_path, server.base_url, '[[approvals]]\ntools = ["ls"]\n') / "hookgate.toml"
+        file.write_text(file.read_text().replace("enabled = false", "enabled = true", 1))
+        async with open_pipes(tmp_path, "chat", "--yes-from-stdin") as screen:
+            await screen.line("look")
+            await screen.sees("allow? ")
+            [waiting] = await offered(tmp_path, "approvals", "decide", "")
+            assert (await run(tmp_path, "approvals")).stdout.decode().startswith(waiting)
+            assert await offered(tmp_path, "control", "approvals.d") == ["approvals.decide"]
+
+
+async def test_a_gateway_that_does_not_answer_holds_up_no_line(tmp_path: Path) -> None:
+    configured(tmp_path, "http://127.0.0.1:1")
+    folder = tmp_path / "hookgate"
+    folder.mkdir(mode=0o700)
+    with socket.socket(socket.AF_UNIX) as silent:
+        silent.bind(str(folder / "1.sock"))
+        silent.listen()
+        assert await offered(tmp_path, "control", "") == []
 
 
 async def test_where_the_configuration_cannot_be_read_a_shell_is_offered_nothing_and_told_nothing(

@@ -11,6 +11,7 @@ from pathlib import Path
 
 import pytest
 
+from hookgate.cli.pages import fitted
 from tests.cli.program import HOOKGATE, open_terminal
 from tests.preloaded import preloaded
 
@@ -95,3 +96,14 @@ def test_a_wheel_has_the_pages_and_the_sdks_and_no_link_of_a_page_leads_nowhere(
     done = typed("init", "--sdk", "go", str(tmp_path / "gate"), command=program)
     assert done.returncode == 0, done.stderr
     assert (tmp_path / "gate" / "hooks" / "guard" / "hookgate" / "hook" / "hook.go").is_file()
+
+
+def test_prose_of_a_page_goes_on_at_words_and_code_and_tables_are_as_they_are() -> None:
+    heading, item = "# A heading that is as long as it is\n\n", "- an item that goes on\n  below\n"
+    page = f"{heading}Some prose that is\nmuch too long for a line.\n\n{item}"
+    code = "```console\n$ a command that is far too long for the screen\n```\n"
+    cells = "| a table | that is far too wide |\n"
+    assert fitted(page + code + cells, 22) == (
+        f"{heading}Some prose that is\nmuch too long for a\nline.\n\n- an item that goes\n  on below\n{code}{cells}"
+    )
+    assert fitted(page + code + cells, 200) == page + code + cells

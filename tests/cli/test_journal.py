@@ -11,14 +11,16 @@ from subprocess import CompletedProcess
 from typing import Any
 
 import pytest
+import trio
 
 from hookgate.protocol.chat import Chat, Inbound
 from hookgate.protocol.journal.values import Arrival
 from hookgate.store.journal import open_journal
 from tests.cli import program
+from tests.model_server import Answer, open_model_server
 from tests.store.journals import ANN, CARL, fill, keep_old
 
-MISSING = "is not there: nothing has been stored yet"
+MISSING = "is not there: nothing has been stored in it yet"
 
 
 @pytest.fixture
@@ -255,3 +257,38 @@ async def test_a_conversation_that_is_not_there_is_said(folder: Path, command: s
     ended = await hookgate(folder, "sessions", command, "telegram:1/x/0")
     assert (ended.returncode, ended.stdout) == (1, "")
     assert ended.stderr == f"hookgate: {folder}/journal.db holds no conversation telegram:1/x/0\n"
+
+
+@pytest.mark.parametrize("kept", [(), ("--session", "work")])
+async def test_what_a_chat_works_on_is_found_wherever_it_keeps_it(tmp_path: Path, kept: tuple[str, ...]) -> None:
+    async with open_model_server(Answer(head=False, ending="hang")) as server:
+        file = program.configured(tmp_path, server.base_url) / "hookgate.toml"
+        file.write_text(file.read_text().replace("enabled = false", "enabled = true", 1))
+        async with program.open_pipes(tmp_path, "chat", *kept) as chat:
+            await chat.line("be SLOW")
+            with trio.fail_after(program.DEADLINE_S):
+                await server.arrived.wait()
+            for words in ([], ["SLOW"], ["1"]):
+                ended = await hookgate(tmp_path, "where", *words)
+                assert (ended.returncode, ended.stderr) == (0, "")
+                assert "M1 in cli:terminal/main/0 is running" in ended.stdout
+            [row] = json.loads(await said(tmp_path, "where", "--json"))
+            assert (row["message"], row["text"]) == ("M1", "be SLOW")
+            unknown = await hookgate(tmp_path, "where", "FAST")
+            assert (unknown.returncode, unknown.stdout) == (1, "")
+            status = await said(tmp_path, "status")
+            assert ("1 in memory, 1 stored" if kept else "1 in memory, none of them is kept") in status
+
+
+async def test_a_conversation_that_is_kept_by_name_is_found_by_its_id_alone(folder: Path) -> None:
+    kept = folder / "journal.sessions" / "cli"
+    await fill(kept / "work.db", agent="work")
+    for command in ("show", "export"):
+        assert "I will." in await said(folder, "sessions", command, "telegram:42/work/0")
+    await fill(kept / "more.db", agent="work")
+    several = await hookgate(folder, "sessions", "show", "telegram:42/work/0")
+    assert (several.returncode, several.stdout) == (1, "")
+    assert several.stderr.endswith("is kept by several names: add --session NAME, one of more, work\n")
+    await said(folder, "sessions", "forget", "telegram:42/work/0", "--yes", "--session", "more")
+    await said(folder, "sessions", "forget", "telegram:42/work/0", "--yes")
+    assert "42/work/0" not in await said(folder, "sessions", "list", "--session", "work")

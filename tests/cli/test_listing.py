@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from pathlib import Path
 
 import click
 import pytest
@@ -10,7 +11,9 @@ from click.testing import CliRunner
 
 from hookgate.cli.main import hookgate
 from hookgate.cli.options import ListingGroup, json_option
-from hookgate.cli.printing import table
+from hookgate.cli.printing import folded, table
+from hookgate.rpc.flags import usage
+from tests.cli.program import configured, open_terminal, run
 
 WIDTH = 78
 """Of a help text: click's on a terminal of 80 columns."""
@@ -70,13 +73,44 @@ def test_every_command_that_lists_has_json() -> None:
     assert without == ["hookgate ext doctor"]
 
 
-def test_what_a_command_is_for_is_a_whole_line_of_its_group_s_help() -> None:
-    cut = list[str]()
+def test_what_a_command_is_for_is_a_whole_line_of_its_group_s_help_and_whole_on_a_narrow_screen() -> None:
+    cut, narrow = list[str](), CliRunner().invoke(hookgate, ["--help"], terminal_width=50).output
     for path, group, command in list(commands(hookgate)):
         longest = max(len(name) for name, it in group.commands.items() if not it.hidden)
-        if command.get_short_help_str(WIDTH - 6 - longest).endswith("..."):
+        if len(command.short_help or "") > WIDTH - 6 - longest:
             cut.append(path)
+        assert group is not hookgate or (command.short_help or "") in " ".join(narrow.split())
     assert cut == []
+    assert "..." not in narrow.partition("Commands:")[2]
+
+
+def test_no_help_is_wider_than_a_terminal_and_each_says_how_it_is_asked_for() -> None:
+    its = {path: click.Context(it, info_name=path, terminal_width=80) for path, _group, it in commands(hookgate)}
+    helps = {path: context.command.get_help(context) for path, context in its.items()}
+    helps["hookgate rpc"] = usage("hookgate")
+    wide = {path: line for path, text in helps.items() for line in text.splitlines() if len(line) > 80}
+    assert wide == {}
+    assert [path for path, text in helps.items() if "--help" not in text.partition("\n")[2]] == []
+
+
+@pytest.mark.parametrize("group", ["approvals", "hooks", "keys", "mcp", "people", "sessions", "tools"])
+async def test_the_name_of_each_group_that_lists_does_so_and_its_help_says_it(tmp_path: Path, group: str) -> None:
+    configured(tmp_path, "http://127.0.0.1:1")
+    assert (await run(tmp_path, group, "--json")).stdout == (await run(tmp_path, group, "list", "--json")).stdout
+    assert (
+        b"Without a command it lists, with the options of list, --json among them."
+        in (await run(tmp_path, group, "--help")).stdout
+    )
+
+
+async def test_channels_are_listed_below_the_names_of_their_columns_or_it_is_said_that_there_are_none(
+    tmp_path: Path,
+) -> None:
+    configured(tmp_path, "http://127.0.0.1:1")
+    assert (await run(tmp_path, "channels")).stdout.decode().splitlines()[1:] == ["no channels"]
+    configured(tmp_path, "http://127.0.0.1:1", '[channels.page]\nkind = "web"\n')
+    heads, row = (await run(tmp_path, "channels")).stdout.decode().splitlines()[1:]
+    assert (heads.split(), row.split()[:2]) == (["name", "kind", "state", "since", "why"], ["page", "web"])
 
 
 ROWS = [("gate", "up", "it judges every call of every tool"), ("audit-log", "down", "")]
@@ -93,6 +127,44 @@ def test_a_row_that_the_screen_has_no_room_for_goes_on_below_itself() -> None:
         "                 of every tool",
         "audit-log  down  -",
     ]
+
+
+def test_a_line_that_the_screen_has_no_room_for_goes_on_at_words_below_its_last_column() -> None:
+    path = "/a/path/that/is/whole/wherever/it/stands.py"
+    assert folded(f"  ok  python  3.11 at {path}, on Linux", None) == [f"  ok  python  3.11 at {path}, on Linux"]
+    assert folded(f"  ok  python  3.11 at {path}, on Linux", 40) == [
+        "  ok  python  3.11 at",
+        f"              {path},",
+        "              on Linux",
+    ]
+    assert folded("  -> start what should answer there, or mend it", 30) == [
+        "  -> start what should answer",
+        "    there, or mend it",
+    ]
+    assert table([("gate", "before_llm,before_tool,after_tool,1,000")], 30) == [
+        "gate  before_llm,before_tool,",
+        "      after_tool,1,000",
+    ]
+    # Where its columns leave no room it goes on further to the left.
+    assert table([("cli:terminal/main/0", "2026-01-02 03:04Z", "12 messages, 1 unfinished")], 50) == [
+        "cli:terminal/main/0  2026-01-02 03:04Z  12",
+        "                     messages, 1 unfinished",
+    ]
+
+
+async def test_on_a_narrow_terminal_no_line_is_cut_in_a_word_and_a_pipe_has_it_whole(tmp_path: Path) -> None:
+    configured(tmp_path, "http://127.0.0.1:1", '[hooks.processes.h]\ncommand = ["x"]\nobserve = ["*"]\n')
+    for words in (("hooks", "explain", "--tool", "bash"), ("init", "new"), ("sessions",)):
+        piped = (await run(tmp_path, *words)).stdout.decode()
+        if words[0] == "init":
+            (tmp_path / "new" / "hookgate.toml").unlink()
+            (tmp_path / "new" / "hooks" / "example_hook.py").unlink()
+        async with open_terminal(tmp_path, *words, size=(40, 50)) as screen:
+            assert await screen.ends() == 0
+            await screen.sees(piped.split()[-1])
+        assert screen.shown.split() == piped.split()
+        assert any(len(line) > 50 for line in piped.splitlines())
+        assert [line for line in screen.shown.splitlines() if len(line) > 50 and " " in line.strip()] == []
 
 
 def test_where_the_columns_alone_are_wider_than_the_screen_each_row_is_a_block_of_what_it_holds() -> None:

@@ -7,10 +7,10 @@ from pathlib import Path
 import click
 
 from hookgate.cli.exits import guarded
-from hookgate.cli.options import config_option
+from hookgate.cli.options import Group, config_option
 
 
-@click.group()
+@click.group(cls=Group)
 def config() -> None:
     """The configuration file."""
 

@@ -18,11 +18,10 @@ from hookgate.cli.doctor.printing import lines, members, summary
 from hookgate.cli.doctor.providers import keys, providers
 from hookgate.cli.doctor.sandbox import sandbox
 from hookgate.cli.doctor.servers import servers
-from hookgate.cli.printing import say
+from hookgate.cli.printing import say, say_json
 from hookgate.config import ConfigError
 from hookgate.program.endings import FAILED, INTERRUPTED, ending
 from hookgate.program.signals import open_until_signal
-from hookgate.protocol.codec import encode
 from hookgate.protocol.dataclasses import dataclass, replace
 from hookgate.protocol.interfaces import Redactor
 from hookgate.sections import Config
@@ -71,7 +70,7 @@ async def run_doctor(flags: DoctorFlags) -> int:
     if len(groups) <= len(GROUPS):
         return INTERRUPTED
     every = [finding for _group, findings in groups for finding in findings]
-    say(encode(members(groups)).decode() if flags.as_json else summary(every))
+    say_json(members(groups)) if flags.as_json else say(summary(every))
     return FAILED if count(every, "broken") else 0
 
 

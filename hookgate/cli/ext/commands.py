@@ -6,12 +6,13 @@ from pathlib import Path
 
 import click
 
-from hookgate.cli.completion import completed, extension_names
+from hookgate.cli.completion import completed
 from hookgate.cli.exits import guarded, run
-from hookgate.cli.options import config_option, json_option
+from hookgate.cli.names import extension_names
+from hookgate.cli.options import Group, config_option, json_option
 
 
-class ExtGroup(click.Group):
+class ExtGroup(Group):
     """Help goes to stderr, as zot's does."""
 
     def resolve_command(

@@ -13,7 +13,7 @@ from hookgate.assembly.extensions.looking import judge_of
 from hookgate.assembly.settings import ExtensionFlags
 from hookgate.channels.printable import one_line
 from hookgate.cli.agreeing import agreed_line
-from hookgate.cli.printing import say_json, table, width_shown
+from hookgate.cli.printing import say, say_json, table, width_shown
 from hookgate.extensions.discovery import Entry, Judge, Places, look
 from hookgate.extensions.folders import Refused, vanish
 from hookgate.extensions.git import Git
@@ -58,7 +58,7 @@ def list_extensions(config_file: Path | None, *, as_json: bool) -> int:
         say_json([dict(zip((*COLUMNS, "why_not"), row, strict=True)) for row in rows])
     elif rows:
         shown = ((*row[:-2], f"{row[-2]}  ({row[-1]})" if row[-1] else row[-2]) for row in rows)
-        sys.stdout.writelines(f"{line}\n" for line in table(shown, width_shown(), COLUMNS))
+        say("\n".join(table(shown, width_shown(), COLUMNS)))
     elif not problems:
         tell("no extensions installed")
     return FAILED if problems else 0

@@ -9,19 +9,24 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from hookgate.cli.completion import completed, hook_names
+from hookgate.cli.completion import completed
 from hookgate.cli.exits import guarded, run
-from hookgate.cli.options import FILE, config_option, control_option, json_option
+from hookgate.cli.names import agent_names, channel_names, hook_names, model_names, role_names, tool_names
+from hookgate.cli.options import FILE, ListingGroup, config_option, control_option, json_option
 
 if TYPE_CHECKING:
+    from click.shell_completion import CompletionItem
+
     from hookgate.cli.hooks.subjects import Named
     from hookgate.cli.hooks.trying import About
 
 FOLDER_THERE = click.Path(exists=True, file_okay=False)
 STAGES = ("on_message", "before_llm", "after_llm", "before_tool", "approve_tool", "after_tool", "before_send")
 
+STAGE_HELP = f"{', '.join(STAGES[:-1])} or {STAGES[-1]}; before_tool, where nothing else is said."
 
-@click.group()
+
+@click.group(cls=ListingGroup)
 def hooks() -> None:
     """Hook processes: look, put to the test, replay."""
 
@@ -51,17 +56,25 @@ def hooks_reload(config_file: Path | None, control: Path | None, here: bool, as_
 
 @hooks.command(name="explain")
 @config_option
-@click.option("--channel", default="cli", show_default=True)
+@click.option("--channel", default="cli", show_default=True, shell_complete=completed(channel_names))
 @click.option("--chat", default="terminal", show_default=True)
 @click.option("--chat-type", default="direct", show_default=True)
 @click.option("--sender", default="user", show_default=True)
 @click.option("--thread", default="")
 @click.option(
-    "--role", default=None, help="That the sender has, instead of those of [people]; several between commas."
+    "--role",
+    default=None,
+    shell_complete=completed(role_names),
+    help="That the sender has, instead of those of [people]; several between commas.",
 )
-@click.option("--agent", default="", help="Instead of the one that answers in that chat.")
-@click.option("--tool", default="", help="A tool call of this name.")
-@click.option("--model", default="", help="Instead of agent.model.")
+@click.option(
+    "--agent",
+    default="",
+    shell_complete=completed(agent_names),
+    help="Instead of the one that answers in that chat.",
+)
+@click.option("--tool", default="", shell_complete=completed(tool_names), help="A tool call of this name.")
+@click.option("--model", default="", shell_complete=completed(model_names), help="Instead of agent.model.")
 @json_option
 def hooks_explain(config_file: Path | None, role: str | None, as_json: bool, **call: str) -> None:
     """Which hooks a call would pass, and why each is in or out."""
@@ -89,6 +102,15 @@ PROGRAM = "hookgate.program"
 """What stands behind `--`."""
 
 
+def offered(context: click.Context, parameter: click.Parameter, incomplete: str) -> list[CompletionItem]:
+    """One name; behind the dashes what a shell knows itself."""
+    if not context.meta[BEHIND_DASHES]:
+        return completed(hook_names, once=True)(context, parameter, incomplete)
+    from click.shell_completion import CompletionItem
+
+    return [CompletionItem(incomplete, type="file")]
+
+
 def about_hook(command: Callable[..., None]) -> Callable[..., None]:
     """Gives it `named`: which hook it is about."""
 
@@ -98,7 +120,7 @@ def about_hook(command: Callable[..., None]) -> Callable[..., None]:
         nargs=-1,
         type=click.UNPROCESSED,
         metavar="NAME | -- COMMAND...",
-        shell_complete=completed(hook_names),
+        shell_complete=offered,
     )
     @click.option("--dir", "directory", type=FOLDER_THERE, help="Where a COMMAND runs.")
     @click.option("--env", multiple=True, metavar="NAME=VALUE", help="For a COMMAND; may be repeated.")
@@ -130,7 +152,7 @@ def hooks_check(named: Named, as_json: bool) -> None:
 def about_call(command: Callable[..., None]) -> Callable[..., None]:
     """Gives it `about`: the question that is asked."""
 
-    @click.option("--stage", type=click.Choice(STAGES), help="before_tool, where nothing else is said.")
+    @click.option("--stage", type=click.Choice(STAGES), metavar="STAGE", help=STAGE_HELP)
     @click.option("--tool", default="", help="bash, where nothing else is said.")
     @click.option("--args", "arguments", default="", metavar="JSON", help="The call's arguments.")
     @click.option("--text", default=None, help="Of the message, the reply, or the tool's result.")

@@ -4,22 +4,23 @@ from __future__ import annotations
 
 import os
 import shlex
-import sys
 from collections.abc import Mapping
 from pathlib import Path
 
 from hookgate.cli.init.languages import FirstHook, first_hook
-from hookgate.cli.printing import failed
+from hookgate.cli.printing import failed, say
 from hookgate.config import FILE_NAME
 from hookgate.protocol.codec import encode
 
 HERE = Path(__file__).parent
 
 OLLAMA = f"in {FILE_NAME} take the # from the line of Ollama's model"
-GATED = """\
-Gated: bash, write and edit ask you before each call (or once for a conversation), bash runs in a sandbox where the
-machine has one, the example hook denies rm -rf, and of calls that a model writes into its text every one asks.
-Not gated: read, ls, glob, grep and web_fetch run at once; they reach files of the workspace, and public pages."""
+GATED = (
+    "Gated: bash, write and edit ask you before each call (or once for a conversation), bash runs in a sandbox where "
+    "the machine has one, the example hook denies rm -rf, and of calls that a model writes into its text every one "
+    "asks.\n"
+    "Not gated: read, ls, glob, grep and web_fetch run at once; they reach files of the workspace, and public pages."
+)
 
 
 def run_init(folder: Path, *, force: bool, gateway: bool = False, sdk: str = "none") -> int:
@@ -37,7 +38,7 @@ def run_init(folder: Path, *, force: bool, gateway: bool = False, sdk: str = "no
         _write({folder / name: text for name, text in contents.items()})
     except OSError as error:
         return failed(f"cannot write {error.filename or folder}: {error.strerror or error}")
-    sys.stdout.write(_next_steps(folder, hook, "serve" if gateway else "chat"))
+    say(_next_steps(folder, hook, "serve" if gateway else "chat"))
     return 0
 
 
@@ -70,9 +71,8 @@ def _next_steps(folder: Path, hook: FirstHook, command: str) -> str:
     steps[0] = enter + steps[0]
     lacks = f"\n! {hook.lacks}." if hook.lacks else ""
     *first, last = FILE_NAME, *_shown(hook)
-    return f"Wrote {', '.join(first)} and {last}.\n{GATED}{lacks}\nWhat to do next:\n" + "".join(
-        f"  {step}\n" for step in steps
-    )
+    told = (f"Wrote {', '.join(first)} and {last}.", f"{GATED}{lacks}", "What to do next:")
+    return "\n".join([*told, *(f"  {step}" for step in steps)])
 
 
 def _shown(hook: FirstHook) -> list[str]:

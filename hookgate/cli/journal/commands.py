@@ -9,15 +9,21 @@ from typing import Any
 
 import click
 
+from hookgate.cli.completion import completed
 from hookgate.cli.exits import guarded, run
 from hookgate.cli.journal.place import Place
-from hookgate.cli.options import FILE, ListingGroup, config_option, control_option, json_option, yes_option
+from hookgate.cli.names import conversation_ids, kept_journals
+from hookgate.cli.options import FILE, Group, ListingGroup, config_option, control_option, json_option, yes_option
 
 
 def journal_option(command: Callable[..., None]) -> Callable[..., None]:
     @config_option
     @click.option(
-        "--session", default="", metavar="NAME", help="The conversation kept by this name; rpc/NAME: an RPC's."
+        "--session",
+        default="",
+        metavar="NAME",
+        shell_complete=completed(kept_journals),
+        help="The conversation kept by this name; rpc/NAME: an RPC's.",
     )
     @wraps(command)
     def placed(config_file: Path | None, session: str, **given: Any) -> None:  # noqa: ANN401
@@ -26,7 +32,7 @@ def journal_option(command: Callable[..., None]) -> Callable[..., None]:
     return placed
 
 
-@click.group()
+@click.group(cls=Group)
 def store() -> None:
     """The journal's file: check, copy, write out, trim it."""
 
@@ -98,7 +104,7 @@ def sessions_list(place: Place, as_json: bool) -> None:
 
 
 @sessions.command(name="show")
-@click.argument("id_", metavar="ID")
+@click.argument("id_", metavar="ID", shell_complete=completed(conversation_ids))
 @journal_option
 def sessions_show(id_: str, place: Place) -> None:
     """What was said in it, from the last summary on."""
@@ -108,7 +114,7 @@ def sessions_show(id_: str, place: Place) -> None:
 
 
 @sessions.command(name="export")
-@click.argument("id_", metavar="ID")
+@click.argument("id_", metavar="ID", shell_complete=completed(conversation_ids))
 @journal_option
 def sessions_export(id_: str, place: Place) -> None:
     """All that is stored of it, as JSON lines."""
@@ -118,7 +124,7 @@ def sessions_export(id_: str, place: Place) -> None:
 
 
 @sessions.command(name="forget")
-@click.argument("id_", metavar="ID")
+@click.argument("id_", metavar="ID", shell_complete=completed(conversation_ids))
 @yes_option
 @journal_option
 def sessions_forget(id_: str, yes: bool, place: Place) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from contextlib import suppress
 from dataclasses import asdict
 from datetime import UTC, datetime
 from pathlib import Path
@@ -16,6 +17,7 @@ from hookgate.cli.journal.file import journal_of, write_lines
 from hookgate.cli.journal.place import Place
 from hookgate.cli.printing import counted, say, say_json, table, width_shown
 from hookgate.program.endings import FAILED
+from hookgate.protocol.catalog import StoreFailed
 from hookgate.store.places import JournalPlace, is_there, open_journal_at, open_look_at
 
 if TYPE_CHECKING:
@@ -69,11 +71,29 @@ def _when(at: float) -> str:
     return datetime.fromtimestamp(at, UTC).strftime("%Y-%m-%d %H:%MZ")
 
 
+def _journal_with(id_: str, place: Place) -> JournalPlace:
+    """That of `place`; without a name the one that holds it, which may be the gateway's or one that is kept by name.
+    Raises StoreFailed where several of these do."""
+    own = journal_of(place)
+    kept = [] if place.session or _holds(own, id_) else [it for it in _kept(place) if _holds(it[1], id_)]
+    if len(kept) > 1:
+        names = ", ".join(name for name, _file in kept)
+        raise StoreFailed(f"{id_} is kept by several names: add --session NAME, one of {names}")
+    return kept[0][1] if kept else own
+
+
+def _holds(file: JournalPlace, id_: str) -> bool:
+    """As it is listed. Where the file cannot be read, whoever opens it says so."""
+    with suppress(StoreFailed):
+        return any(row.conversation.id == id_ for row in _rows(file, named=False))
+    return False
+
+
 def show_session(id_: str, place: Place) -> int:
     from hookgate.store.journal.operators.looking import conversation_of
     from hookgate.store.journal.transcripts import first_entries, read_entries
 
-    with open_look_at(journal_of(place)) as tables:
+    with open_look_at(_journal_with(id_, place)) as tables:
         number, _conversation = conversation_of(tables, id_)
         entries, _upto = read_entries(tables, number)
         messages = first_entries(tables, number)
@@ -97,7 +117,7 @@ def _shown(entry: Entry, id_: str) -> Iterator[str]:
 def export_session(id_: str, place: Place) -> int:
     from hookgate.store.journal.operators.looking import conversation_of, exported_conversation
 
-    with open_look_at(journal_of(place)) as tables:
+    with open_look_at(_journal_with(id_, place)) as tables:
         write_lines(exported_conversation(tables, conversation_of(tables, id_)[0]))
     return 0
 
@@ -107,7 +127,7 @@ async def forget_session(id_: str, place: Place, *, yes: bool) -> int:
     from hookgate.cli.agreeing import agreed, yes_or_no
     from hookgate.store.journal.operators.looking import conversation_of
 
-    file = journal_of(place)
+    file = _journal_with(id_, place)
     with open_look_at(file) as tables:
         _number, conversation = conversation_of(tables, id_)
     id_ = conversation.id

@@ -5,11 +5,11 @@ from __future__ import annotations
 
 import shlex
 import sys
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import asdict
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, cast
 
 from hookgate import config as configuration
 from hookgate.channels.printable import printable
@@ -22,15 +22,17 @@ from hookgate.control.client import ControlFailed, NothingRunning, call, read_ro
 from hookgate.operations.journal.messages import whole_id
 from hookgate.program.endings import FAILED
 from hookgate.protocol.catalog import StoreFailed
-from hookgate.protocol.dataclasses import dataclass
-from hookgate.store.places import JournalPlace, is_there, open_look_at, place_of
+from hookgate.protocol.dataclasses import dataclass, replace
+from hookgate.protocol.values import Json
+from hookgate.store.places import JournalPlace, address_of, is_there, open_look_at, place_of
 
 if TYPE_CHECKING:
     from hookgate.protocol.journal.upkeep import FoundMessage
     from hookgate.protocol.journal.views import Whereabouts
     from hookgate.store.journal.tables import Tables
 
-METHOD = "journal.find"
+METHOD, LIVE = "journal.find", "journal.where"
+"""The first is answered where there is a journal that outlives the process, the second everywhere."""
 TEXT = 60
 MOST = 20
 """Of messages that were not named by their ids, the newest."""
@@ -48,12 +50,15 @@ class _Looked:
 def show_messages(words: str, place: Place, control: Path | None, *, as_json: bool) -> int:
     """Raises ConfigError and StoreFailed, and NothingRunning where `control` was named and nobody listens."""
     gateway = None if place.session else _gateway(place, control)
-    if gateway is None and not place.session and not _is_configured(place):
+    beside = () if control or place.session else tuple(_beside(words, place, gateway))
+    if not (gateway or beside or place.session or _is_configured(place)):
         raise NothingRunning(NO_GATEWAY)
-    others_too = bool(words) and not (control or place.session)
+    others_too = bool(words) and not (control or place.session or beside)
     try:
         looked = _look(words, place, gateway)
     except StoreFailed as error:
+        if beside:
+            return _show(beside, place, as_json=as_json)
         if others_too and (found := _elsewhere(words, place, gateway)) is not None:
             return failed(f"{error}; {_asking(found[0], words)}")
         raise
@@ -63,15 +68,16 @@ def show_messages(words: str, place: Place, control: Path | None, *, as_json: bo
         gateway, looked = found
     if gateway is not None:
         gateway.tell()
-    _show(looked, place, gateway, as_json=as_json)
+    _show(((gateway, looked), *beside), place, as_json=as_json)
     if not words and gateway is not None and gateway.strange:
         for it in others(place.config_file, gateway, METHOD):
             sys.stderr.write(f"note: {_asking(it, words)}\n")
-    if not looked.found and words:
+    found = looked.found or beside
+    if not found and words:
         failed(f"{looked.journal} holds no message {words}")
-    elif not looked.found and not as_json:
+    elif not found and not as_json:
         say("nothing is unfinished")
-    return FAILED if words and not looked.found else 0
+    return FAILED if words and not found else 0
 
 
 def _is_configured(place: Place) -> bool:
@@ -93,9 +99,19 @@ def _elsewhere(words: str, place: Place, gateway: Running | None) -> tuple[Runni
     return None
 
 
+def _beside(words: str, place: Place, gateway: Running | None) -> Iterator[tuple[Running, _Looked]]:
+    """What chats and the like of this configuration or workspace have, which keep a journal of their own, or none."""
+    for it in others(place.config_file, gateway, LIVE):
+        with suppress(StoreFailed, ConfigError, NothingRunning):
+            if not it.strange and (looked := _look(words, place, it)).found:
+                yield it, looked
+
+
 def _look(words: str, place: Place, gateway: Running | None) -> _Looked:
     from hookgate.store.journal.operators.whereabouts import find_messages
 
+    if gateway is not None and LIVE in gateway.looks and not gateway.journal:
+        return _Looked(gateway.path, _unkept(words, gateway), {})
     file = place_of(gateway.journal) if gateway is not None and gateway.journal else journal_of(place)
     if not (words or place.session or is_there(file)):
         return _Looked(file, (), {})
@@ -108,14 +124,44 @@ def _look(words: str, place: Place, gateway: Running | None) -> _Looked:
     return _Looked(file, tuple(it.whereabouts for it in told.values()), told)
 
 
-def _show(looked: _Looked, place: Place, gateway: Running | None, *, as_json: bool) -> None:
+def _unkept(words: str, gateway: Running) -> tuple[Whereabouts, ...]:
+    """Messages of one that keeps nothing, as it says itself: by their ids, else what is unfinished with these words
+    in it."""
+    known = _asked(gateway, whole_id(words))
+    return known or tuple(it for it in _asked(gateway, "") if words in f"{it.text} {it.conversation.id}")
+
+
+def _asked(gateway: Running, message: str) -> tuple[Whereabouts, ...]:
+    # That it has no such message is a refusal.
+    with suppress(ControlFailed):
+        answer = call(gateway.path, LIVE, {"message": message})
+        return tuple(map(_whereabouts, cast("list[dict[str, Json]]", answer)))
+    return ()
+
+
+def _whereabouts(row: dict[str, Json]) -> Whereabouts:
+    """Of its members in JSON. Raises ControlFailed."""
+    from hookgate.protocol.journal.values import Conversation
+    from hookgate.protocol.journal.views import Passage, Whereabouts
+
+    [it], [conversation] = read_rows(Whereabouts, [row]), read_rows(Conversation, [row["conversation"]])
+    return replace(it, conversation=conversation, passages=read_rows(Passage, row["passages"]))
+
+
+def _show(looks: Iterable[tuple[Running | None, _Looked]], place: Place, *, as_json: bool) -> int:
+    rows = list[dict[str, object]]()
+    for gateway, looked in looks:
+        stored = {id_: _leaving(it) for id_, it in looked.by_words.items()}
+        waits = {**stored, **_live(gateway, [it.message for it in looked.found])}
+        if not as_json:
+            _say(looked, waits, place, gateway)
+        shapes = ({**asdict(it), "conversation": it.conversation.id} for it in looked.found)
+        rows += [{**row, "waits_for": waits.get(str(row["message"]), "")} for row in shapes]
+    return say_json(rows) if as_json else 0
+
+
+def _say(looked: _Looked, waits: Mapping[str, str], place: Place, gateway: Running | None) -> None:
     found = looked.found
-    stored = {id_: _leaving(it) for id_, it in looked.by_words.items()}
-    waits = {**stored, **_live(gateway, [it.message for it in found])}
-    if as_json:
-        rows = ({**asdict(it), "conversation": it.conversation.id} for it in found)
-        say_json([{**row, "waits_for": waits.get(str(row["message"]), "")} for row in rows])
-        return
     silent = unasked(place.config_file) if gateway is None and not place.session else ""
     alone = gateway is None and not place.session and not silent
     if gateway is None and not place.session and any(it.state in UNFINISHED for it in found):
@@ -144,13 +190,18 @@ def _by_words(tables: Tables, words: str, ids: Sequence[str]) -> Iterator[FoundM
 
 
 def _gateway(place: Place, control: Path | None) -> Running | None:
-    """None: none runs. Raises NothingRunning where it was named and nobody listens."""
+    """The one that works on the configuration's journal, or another's where there is no configuration here; None:
+    none runs. Raises NothingRunning where it was named and nobody listens."""
     try:
-        return looked_at(place.config_file, control, METHOD)
+        found = looked_at(place.config_file, control, LIVE if control is not None else METHOD)
     except NothingRunning:
         if control is not None:
             raise
         return None
+    if control is not None or found.strange:
+        return found
+    ours, journal = (found, *others(place.config_file, found, METHOD)), address_of(journal_of(place))
+    return next((it for it in ours if not it.strange and it.journal == journal), None)
 
 
 def _live(gateway: Running | None, messages: Sequence[str]) -> Mapping[str, str]:

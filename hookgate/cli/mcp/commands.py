@@ -6,11 +6,13 @@ from pathlib import Path
 
 import click
 
+from hookgate.cli.completion import completed
 from hookgate.cli.exits import guarded
-from hookgate.cli.options import config_option, control_option, json_option, yes_option
+from hookgate.cli.names import connection_names
+from hookgate.cli.options import ListingGroup, config_option, control_option, json_option, yes_option
 
 
-@click.group()
+@click.group(cls=ListingGroup)
 def mcp() -> None:
     """MCP connections: list, approve, forget."""
 
@@ -27,7 +29,7 @@ def mcp_list(config_file: Path | None, control: Path | None, as_json: bool) -> N
 
 
 @mcp.command(name="approve")
-@click.argument("name")
+@click.argument("name", shell_complete=completed(connection_names))
 @config_option
 @control_option
 @yes_option
@@ -39,7 +41,7 @@ def mcp_approve(name: str, config_file: Path | None, control: Path | None, yes: 
 
 
 @mcp.command(name="forget")
-@click.argument("name")
+@click.argument("name", shell_complete=completed(connection_names))
 @config_option
 @control_option
 @yes_option

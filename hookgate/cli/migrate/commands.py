@@ -7,10 +7,10 @@ from pathlib import Path
 import click
 
 from hookgate.cli.exits import guarded
-from hookgate.cli.options import FILE, FOLDER
+from hookgate.cli.options import FILE, FOLDER, Group
 
 
-@click.group()
+@click.group(cls=Group)
 def migrate() -> None:
     """Take over another gateway's configuration."""
 

@@ -7,10 +7,12 @@ from typing import TYPE_CHECKING
 
 import click
 
+from hookgate.cli.completion import completed
 from hookgate.cli.exits import guarded
 from hookgate.cli.journal.commands import journal_option
 from hookgate.cli.journal.place import Place
-from hookgate.cli.options import ListingGroup, config_option, control_option, json_option
+from hookgate.cli.names import key_names, keyed_names, person_names, request_ids, role_names
+from hookgate.cli.options import Group, ListingGroup, config_option, control_option, json_option
 
 if TYPE_CHECKING:
     from hookgate.protocol.values import Json
@@ -33,7 +35,7 @@ def approvals_list(config_file: Path | None, control: Path | None, as_json: bool
 
 
 @approvals.command(name="decide")
-@click.argument("request", metavar="ID")
+@click.argument("request", metavar="ID", shell_complete=completed(request_ids))
 @click.argument("word", type=click.Choice(["yes", "no"]))
 @click.option("--reason", default="", help="For whoever asked.")
 @click.option(
@@ -50,7 +52,7 @@ def approvals_decide(request: str, word: str, control: Path | None, **given: obj
     guarded(lambda: decide_request(said, config_file if isinstance(config_file, Path) else None, control))
 
 
-@click.group()
+@click.group(cls=Group)
 def audit() -> None:
     """The record of what was asked, decided and run."""
 
@@ -101,9 +103,9 @@ def people_pair(config_file: Path | None, control: Path | None, code: str, name:
 
 
 @people.command(name="add")
-@click.argument("name")
+@click.argument("name", shell_complete=completed(person_names))
 @click.argument("ids", nargs=-1, metavar="[CHANNEL:ID]...")
-@click.option("--role", "roles", multiple=True, help="May be repeated.")
+@click.option("--role", "roles", multiple=True, shell_complete=completed(role_names), help="May be repeated.")
 @config_option
 @control_option
 def people_add(
@@ -114,8 +116,8 @@ def people_add(
 
 
 @people.command(name="role")
-@click.argument("name")
-@click.argument("roles", nargs=-1, metavar="[ROLE]...")
+@click.argument("name", shell_complete=completed(person_names))
+@click.argument("roles", nargs=-1, metavar="[ROLE]...", shell_complete=completed(role_names))
 @config_option
 @control_option
 def people_role(config_file: Path | None, control: Path | None, name: str, roles: tuple[str, ...]) -> None:
@@ -124,7 +126,7 @@ def people_role(config_file: Path | None, control: Path | None, name: str, roles
 
 
 @people.command(name="remove")
-@click.argument("name")
+@click.argument("name", shell_complete=completed(person_names))
 @config_option
 @control_option
 def people_remove(config_file: Path | None, control: Path | None, name: str) -> None:
@@ -140,9 +142,18 @@ def keys() -> None:
 @keys.command(name="add")
 @click.argument("name")
 @click.option(
-    "--channel", default="api", show_default=True, help="What it opens: a channel, or a surface as rpc is one."
+    "--channel",
+    default="api",
+    show_default=True,
+    shell_complete=completed(keyed_names),
+    help="What it opens: a channel, or a surface as rpc is one.",
 )
-@click.option("--role", default="", help="For the person who has the id CHANNEL:NAME, besides those that they have.")
+@click.option(
+    "--role",
+    default="",
+    shell_complete=completed(role_names),
+    help="For the person who has the id CHANNEL:NAME, besides those that they have.",
+)
 @click.option("--yes", is_flag=True, help="The person called NAME is the same, though they have other ids.")
 @config_option
 @control_option
@@ -168,8 +179,13 @@ def keys_list(config_file: Path | None, control: Path | None, as_json: bool) -> 
 
 
 @keys.command(name="revoke")
-@click.argument("name")
-@click.option("--channel", default="", help="That key alone; left out: all of NAME's.")
+@click.argument("name", shell_complete=completed(key_names))
+@click.option(
+    "--channel",
+    default="",
+    shell_complete=completed(keyed_names),
+    help="That key alone; left out: all of NAME's.",
+)
 @config_option
 @control_option
 def keys_revoke(config_file: Path | None, control: Path | None, name: str, channel: str) -> None:

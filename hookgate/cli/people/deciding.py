@@ -33,9 +33,10 @@ class Said:
 
 def list_waiting(config_file: Path | None, control: Path | None, *, as_json: bool) -> int:
     """Raises ConfigError, ControlFailed and StoreFailed, as both do."""
-    waiting = _waiting(config_file, control)
+    waiting, title = _waiting(config_file, control, as_json=as_json)
     rows = ((it.request, it.session, it.tool, encode(it.arguments).decode()) for it in waiting)
-    return say_rows(waiting, lambda: table(rows, width_shown()) or ["nothing waits for people"], as_json=as_json)
+    lines = table(rows, width_shown()) or ["nothing waits for people"]
+    return say_rows(waiting, lambda: [*title, *lines], as_json=as_json)
 
 
 def decide_request(said: Said, config_file: Path | None, control: Path | None) -> int:
@@ -55,17 +56,21 @@ def decide_request(said: Said, config_file: Path | None, control: Path | None) -
     return 0 if outcome.counted else FAILED
 
 
-def _waiting(config_file: Path | None, control: Path | None) -> tuple[Waiting, ...]:
+def _waiting(
+    config_file: Path | None, control: Path | None, *, as_json: bool
+) -> tuple[tuple[Waiting, ...], tuple[str, ...]]:
+    """And whose they are, where that is not plain."""
     running = running_or_none(config_file, control)
     if running is not None:
-        return asked("approvals.list", Waiting, running, tell=True)[0]
+        rows, title = asked("approvals.list", Waiting, running, tell=as_json)
+        return rows, (title,) if running.strange else ()
     from hookgate.store.journal.decisions import open_requests
 
     file = journal_of(Place(config_file))
     if not is_there(file):
-        return ()
+        return (), ()
     with open_look_at(file) as tables:
-        return waiting_rows(it.request for it in open_requests(tables))
+        return waiting_rows(it.request for it in open_requests(tables)), ()
 
 
 async def _decide_stored(file: JournalPlace, said: Said) -> Outcome:

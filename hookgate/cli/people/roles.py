@@ -30,16 +30,20 @@ def note_unnamed(roles: Iterable[str], config_file: Path | None, control: Path |
 def unnamed(role: str, config: Config) -> str:
     """That nothing names it, with the one that was probably meant; empty: something does. A hook may still ask for
     people of any role."""
-    patterns = tuple(_patterns(config))
-    lists = (it.removeprefix(ROLE) for it in listed(config) if it.startswith(ROLE))
-    people = (role for it in config.people.values() for role in it.roles)
-    known = sorted({OPERATOR_ROLE, USUAL_ROLE, *lists, *people})
+    patterns, known = tuple(_patterns(config)), known_roles(config)
     if role in known or (patterns and Globs(patterns).covers(role)):
         return ""
     meant = close(role, [*known, *(it for it in patterns if it.isidentifier())])
     return (
         f"nothing in the configuration names the role {role!r}{meant}: it gives no right, unless a hook asks for it"
     )
+
+
+def known_roles(config: Config) -> list[str]:
+    """Those that are named as they are called; a hook's or a rule's match may cover more."""
+    lists = (it.removeprefix(ROLE) for it in listed(config) if it.startswith(ROLE))
+    people = (role for it in config.people.values() for role in it.roles)
+    return sorted({OPERATOR_ROLE, USUAL_ROLE, *lists, *people})
 
 
 def _patterns(config: Config) -> Iterator[str]:

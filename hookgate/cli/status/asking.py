@@ -13,7 +13,7 @@ from types import FrameType
 from typing import Any, cast
 
 from hookgate.channels.printable import char_columns, printable
-from hookgate.cli.printing import failed, say, say_json, screen_size, width_shown, write
+from hookgate.cli.printing import failed, folded, say, say_json, screen_size, width_shown, write
 from hookgate.cli.running import Running, looked_at
 from hookgate.cli.status.lines import report
 from hookgate.control.client import NO_ANSWER, ControlFailed, NothingRunning, call, read_rows
@@ -100,7 +100,8 @@ def watch_on(asked: Asked) -> int:
     with _other_screen():
         while True:
             columns, rows = screen_size()
-            lines = [_cut(line, columns - 1) for line in _lines(asked, columns)]
+            folds = (row for line in _lines(asked, columns) for row in folded(line, columns))
+            lines = [_cut(row, columns - 1) for row in folds]
             left = len(lines) - (rows - 1)
             shown = lines if left <= 0 else [*lines[: rows - 2], f"... {left + 1} more lines"]
             write(HOME + "".join(f"{line}{END_OF_LINE}\r\n" for line in shown) + END_OF_SCREEN)

@@ -7,6 +7,7 @@ from typing import Any, Literal
 
 from hookgate.cli.printing import aligned, counted, lasting, moment
 from hookgate.operations.gateways import TurnStatus
+from hookgate.operations.journal.store import OK
 from hookgate.operations.status import Status
 
 MB = 1_000_000
@@ -128,7 +129,8 @@ def _letters(it: Status) -> Iterator[Sequence[str]]:
 def _besides(it: Status) -> Iterator[Sequence[str]]:
     store, audit, calls, queues = it.store, it.audit, it.calls, it.queues
     yield "queues", f"{counted(queues.unfinished, 'message')} unfinished, {queues.waiting} of them behind another"
-    yield "sessions", f"{it.sessions.loaded} in memory, {it.sessions.stored} stored"
+    kept = f"{it.sessions.stored} stored" if store.path or it.store_state != OK else "none of them is kept"
+    yield "sessions", f"{it.sessions.loaded} in memory, {kept}"
     ends = f"{calls.executed} executed, {calls.cached} from the memo, {calls.dropped} dropped"
     decided = f"{calls.denied} denied + {calls.answered} answered + {calls.allowed} allowed"
     yield "tool calls", f"{calls.calls} = {decided} ({ends})"

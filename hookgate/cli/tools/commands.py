@@ -7,13 +7,15 @@ from typing import IO, Literal
 
 import click
 
+from hookgate.cli.completion import completed
 from hookgate.cli.exits import guarded, run
-from hookgate.cli.options import config_option, control_option, json_option, yes_option
+from hookgate.cli.names import channel_names, made_tools, tool_names
+from hookgate.cli.options import ListingGroup, config_option, control_option, json_option, yes_option
 
 everywhere_option = click.option("--everywhere", is_flag=True, help="In all workspaces, not in this one alone.")
 
 
-@click.group()
+@click.group(cls=ListingGroup)
 def tools() -> None:
     """What a model may use: look, call by hand, describe, add."""
 
@@ -30,7 +32,7 @@ def tools_list(config_file: Path | None, control: Path | None, as_json: bool) ->
 
 
 @tools.command(name="show")
-@click.argument("name")
+@click.argument("name", shell_complete=completed(tool_names))
 @config_option
 @control_option
 @json_option
@@ -42,11 +44,11 @@ def tools_show(name: str, config_file: Path | None, control: Path | None, as_jso
 
 
 @tools.command(name="call")
-@click.argument("name")
+@click.argument("name", shell_complete=completed(tool_names))
 @click.argument("arguments", default="{}")
 @config_option
 @click.option("--trace", is_flag=True, help="Show what every hook decided, and how long it took.")
-@click.option("--channel", default="cli", show_default=True)
+@click.option("--channel", default="cli", show_default=True, shell_complete=completed(channel_names))
 @click.option("--chat", default="terminal", show_default=True)
 @click.option("--sender", default="user", show_default=True)
 @yes_option
@@ -59,7 +61,7 @@ def tools_call(name: str, arguments: str, config_file: Path | None, **flags: str
 
 
 @tools.command(name="describe")
-@click.argument("name")
+@click.argument("name", shell_complete=completed(tool_names))
 @click.argument("text", required=False)
 @config_option
 @control_option
@@ -85,7 +87,7 @@ def tools_describe(
 
 
 @tools.command(name="forget")
-@click.argument("name")
+@click.argument("name", shell_complete=completed(made_tools))
 @config_option
 @control_option
 @yes_option
@@ -115,7 +117,7 @@ def tools_extract(names: str, mode: Literal["tags", "all"]) -> None:
 
 
 @tools.command(name="approve")
-@click.argument("name")
+@click.argument("name", shell_complete=completed(made_tools))
 @config_option
 @everywhere_option
 @yes_option

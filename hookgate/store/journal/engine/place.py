@@ -137,7 +137,7 @@ def look_at(path: Path) -> sqlite3.Connection:
     kinds, StoreCorrupt for what is no journal."""
     with named(path):
         if not path.exists():
-            raise StoreFailed("is not there: nothing has been stored yet")
+            raise StoreFailed("is not there: nothing has been stored in it yet")
         if path.stat().st_size == 0:
             raise StoreCorrupt("is empty, which a journal never is; it was left as it is")
         connection = _connect(path, "ro")
