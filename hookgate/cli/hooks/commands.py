@@ -87,10 +87,12 @@ class NameOrProgram(click.Command):
     """A command about one hook: a name of the configuration, or a program and its arguments behind `--`."""
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
-        if "--" not in args or ctx.resilient_parsing:
+        if "--" not in args:
             return super().parse_args(ctx, args)
         at = args.index("--")
         ctx.meta[PROGRAM] = program = tuple(args[at + 1 :])
+        if ctx.resilient_parsing:
+            return super().parse_args(ctx, args)
         ours = {name for it in self.get_params(ctx) for name in it.opts if name.startswith("-")}
         for word in program:
             if (name := word.partition("=")[0]) in ours:
@@ -104,7 +106,7 @@ PROGRAM = "hookgate.program"
 
 def offered(context: click.Context, parameter: click.Parameter, incomplete: str) -> list[CompletionItem]:
     """One name; behind the dashes what a shell knows itself."""
-    if not context.meta[BEHIND_DASHES]:
+    if PROGRAM not in context.meta:
         return completed(hook_names, once=True)(context, parameter, incomplete)
     from click.shell_completion import CompletionItem
 
