@@ -55,7 +55,9 @@ def unknown_of(config: Config, name: str) -> str:
     model = model_of(config, name) or Model(name)
     missing: list[str] = []
     if not model.context_window:
-        missing.append("its context window is not known (it is summed up only once the endpoint refuses it)")
+        missing.append(
+            "its context window is not known (a long conversation is summed up only once the endpoint refuses it)"
+        )
     if model.prices is None:
         missing.append("its price is not known (it counts as 0)")
     if not missing:

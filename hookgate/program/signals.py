@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import signal
 import sys
+import threading
 from collections.abc import AsyncGenerator, Awaitable, Callable
 from contextlib import asynccontextmanager, suppress
 from functools import partial
@@ -26,6 +27,9 @@ def run_interruptibly(main: Callable[..., Awaitable[T]], *arguments: object) -> 
 
     Raises what `main` raises, and KeyboardInterrupt.
     """
+    if threading.current_thread() is not threading.main_thread():
+        # No signal comes there.
+        return trio.run(main, *arguments)
     return trio.run(_until_interrupted, partial(main, *arguments))
 
 

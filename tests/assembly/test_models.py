@@ -104,8 +104,8 @@ def test_a_local_model_is_known_by_its_family(name: str, window: int | None) -> 
         ("ollama/qwen3:4b", ""),
         (
             "ollama/own",
-            "ollama/own: its context window is not known (it is summed up only once the endpoint refuses it); "
-            '[models."ollama/own"] can say so',
+            "ollama/own: its context window is not known (a long conversation is summed up only once the endpoint "
+            'refuses it); [models."ollama/own"] can say so',
         ),
         ("openai/gpt5-mini", "openai/gpt5-mini (did you mean 'gpt-5-mini'?): its context window is not known"),
         ("far/qwen3:4b", 'far/qwen3:4b: its price is not known (it counts as 0); [models."far/qwen3:4b"] can say so'),

@@ -265,7 +265,7 @@ async def test_what_is_said_of_a_slow_one_is_the_codes() -> None:
     lateness.failed("REASON")
     notes = [it[3] for it in house.screen.shown if it[0] == "note"]
     first, second = PAGE.one("late").lines
-    assert numbers(first) == numbers(f"extension load: {HOME}/work/todo: {said[0]}")
+    assert numbers(first) == numbers(f"extension load: {HOME}/work/todo: {said[0]}  (hookgate ext logs todo)")
     assert numbers(second) == numbers(f"[todo] {notes[0]}")
     assert "it did not come up: REASON" in PAGE.one("ends").text
     spec = ExtensionSpec.__dataclass_fields__

@@ -18,7 +18,7 @@ from hookgate.channels.printable import one_line
 from hookgate.cli.ext.installed import configured
 from hookgate.extensions.discovery import Candidate, Found
 from hookgate.extensions.logs import log_file
-from hookgate.hooks.zot.handshake import QUIET_S, READY_S, HowReady
+from hookgate.hooks.zot.handshake import QUIET_S, READY_S, HowReady, unheard
 from hookgate.hooks.zot.roster import Roster
 from hookgate.hooks.zot.spec import ExtensionSpec
 from hookgate.loop.commands.table import RESERVED as OUR_COMMANDS
@@ -40,6 +40,9 @@ READY: dict[HowReady | None, str] = {
     "deadline": f"it was not done after {READY_S:g} s",
     None: "no",
 }
+
+
+LONGER = "with a higher zot.hello_timeout_ms chats and this command wait longer for it"
 
 
 @dataclass(frozen=True, slots=True)
@@ -143,9 +146,7 @@ async def _tried(specs: Sequence[ExtensionSpec], redact: Redact) -> dict[str, St
     roster = Roster(_Nobody(), _nothing)
 
     async def one(rounds: Rounds, spec: ExtensionSpec) -> None:
-        # Whoever looks at one waits for it no longer than a prompt does.
-        patient = replace(spec, roster=roster, start_timeout_s=spec.hello_timeout_s)
-        started[spec.name] = await _start(patient, rounds, redact)
+        started[spec.name] = await _start(replace(spec, roster=roster), rounds, redact)
 
     async with open_rounds() as rounds, trio.open_nursery() as starts:
         for spec in specs:
@@ -154,12 +155,16 @@ async def _tried(specs: Sequence[ExtensionSpec], redact: Redact) -> dict[str, St
 
 
 async def _start(spec: ExtensionSpec, rounds: Rounds, redact: Redact) -> Started:
+    """Whoever looks at one waits for it no longer than a prompt does."""
     try:
-        async with spec.open(rounds) as it:
+        async with replace(spec, start_timeout_s=spec.hello_timeout_s).open(rounds) as it:
             tools = tuple(tool.spec.name for tool in it.tools)
             return Started("", it.how_ready, tools, tuple(command.name for command in it.commands))
     except HelloFailed as error:
-        return Started(failed=ended(str(error), error.last_words, redact))
+        why = str(error)
+        if why == unheard(spec.hello_timeout_s) and spec.start_timeout_s > spec.hello_timeout_s:
+            why += f"; in a chat it goes on starting, for up to {spec.start_timeout_s:g} s, and {LONGER}"
+        return Started(failed=ended(why, error.last_words, redact))
 
 
 class _Nobody:

@@ -53,12 +53,12 @@ class Handshake:
         with trio.move_on_after(min(patience_s, timeout_s)):
             await self._greeted.wait()
         if not self._greeted.is_set() and patience_s < timeout_s:
-            late(f"no hello within {patience_s:g} s; it goes on starting, for up to {timeout_s:g} s")
+            late(f"{unheard(patience_s)}; it goes on starting, for up to {timeout_s:g} s")
             with trio.move_on_after(timeout_s - patience_s):
                 await self._greeted.wait()
         if self.hello is not None:
             return None
-        return self._problem or f"no hello within {timeout_s:g} s"
+        return self._problem or unheard(timeout_s)
 
     async def readied(self, *, quiet_counts: bool) -> None:
         """Until it says so, has been quiet for QUIET_S (where that counts), or READY_S are over."""
@@ -92,3 +92,8 @@ class Handshake:
             case _:
                 self._problem = f'first frame must be hello (got "{first.type}")'
         self._greeted.set()
+
+
+def unheard(seconds: float) -> str:
+    """What is wrong with one that has said nothing for so long."""
+    return f"no hello within {seconds:g} s"

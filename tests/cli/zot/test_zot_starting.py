@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.cli.program import PROMPT, configured, leaves, none_left, open_chat, open_fifo, open_terminal
+from tests.cli.program import PROMPT, configured, leaves, none_left, open_chat, open_fifo, open_terminal, run
 from tests.cli.zot.zot_folders import extension, installed
 from tests.model_server import open_model_server, says
 
@@ -145,3 +145,15 @@ async def test_ctrl_c_while_a_single_question_starts_leaves_one_line_of_its_own(
         await screen.type(CTRL_C)
         assert await screen.ends() == 130
         await screen.stands(size, lambda it: it == ["hookgate: it was interrupted before an answer"])
+
+
+async def test_the_doctor_says_of_one_that_is_slow_what_a_chat_says_and_what_waits_longer(tmp_path: Path) -> None:
+    directory = slow(tmp_path, COLD)
+    configured(tmp_path, NOWHERE, "[zot]\nhello_timeout_ms = 300\n")
+    async with open_fifo(directory / "started"), open_fifo(directory / "let"):
+        ended = await run(tmp_path, "ext", "doctor")
+    assert ended.returncode == 1
+    assert (
+        "no hello within 0.3 s; in a chat it goes on starting, for up to 300 s, and with a higher "
+        "zot.hello_timeout_ms chats and this command wait longer for it\n"
+    ) in ended.stdout.decode()
