@@ -36,12 +36,9 @@ NOBODY = "nobody can be asked here: this is no terminal (with --yes-from-stdin a
 GONE = "  (this question is over)\n"
 MAX_HELD = 1000
 """Of what comes while a question stands open; the oldest goes, with a line that says so."""
-
 LATE_S = 2.0
 """How long after a question a word that answers it is taken for a late answer."""
-
 Draw = Callable[[ToolCall], Awaitable[Picture | None]]
-
 DRAW_S = 0.1
 """Between two drawings of what streams or runs."""
 DIM, BAD = "\x1b[2m", "\x1b[31m"

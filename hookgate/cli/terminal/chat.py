@@ -12,7 +12,6 @@ from math import inf
 
 import trio
 
-from hookgate import config as configuration
 from hookgate.assembly.app import Runtime
 from hookgate.assembly.journals import open_conversation_journal
 from hookgate.assembly.logs.opening import set_up_logs
@@ -21,26 +20,25 @@ from hookgate.assembly.logs.sinks import observer
 from hookgate.assembly.settings import Ports, Settings
 from hookgate.assembly.tools.opening import keeping_of
 from hookgate.channels.terminal.channel import NAME, Terminal
-from hookgate.channels.terminal.dialogue import WHOLE
 from hookgate.channels.terminal.display.working import OBSERVED
 from hookgate.channels.terminal.screen import Write
 from hookgate.channels.terminal.surface import TerminalSurface
 from hookgate.cli.config.vouching import ask_about_changes
-from hookgate.cli.printing import screen_size, to_stderr
+from hookgate.cli.printing import to_stderr
 from hookgate.cli.terminal import extension_lines
 from hookgate.cli.terminal.commands import TerminalCommands
 from hookgate.cli.terminal.flags import Flags
 from hookgate.cli.terminal.keyboard import Keyboard, open_keyboard
-from hookgate.cli.terminal.pager import view
 from hookgate.cli.terminal.pictures import picture
 from hookgate.cli.terminal.printing import GOES_ON, PROMPT, prompt_text, welcome
 from hookgate.cli.terminal.prompt import Prompt
 from hookgate.cli.terminal.recalling import recalled, short
+from hookgate.cli.terminal.seating import seated
 from hookgate.cli.terminal.starting import open_chat, open_early, report
 from hookgate.cli.terminal.trust import introduce
 from hookgate.loop.sessions.jobs import Job
 from hookgate.program.signals import open_until_signal
-from hookgate.protocol.chat import Chat, Inbound
+from hookgate.protocol.chat import Chat, Inbound, Outbound
 from hookgate.protocol.dataclasses import replace
 from hookgate.protocol.journal.values import Accepted
 
@@ -87,8 +85,11 @@ async def _run_interactive(settings: Settings, flags: Flags, logs: PromptLogs) -
             ports = Ports(
                 (terminal,), {terminal.name: surface}, inside=hearing, journal=journal, lists_calls=bool(hearing)
             )
-            for line in await recalled(settings, journal, CHAT) if journal is not None else ():
-                terminal.between(line)
+            for line, answers in await recalled(settings, journal, CHAT) if journal is not None else ():
+                if answers:
+                    await terminal.send(Outbound(CHAT, line), "")
+                else:
+                    terminal.between(line)
             async with (
                 open_early(keyboard, terminal.between) as begins,
                 open_chat(settings, flags, ports, terminal.beside, tell) as runtime,
@@ -262,26 +263,3 @@ async def _run_interrupts(talk: _Talk, task_status: trio.TaskStatus[None]) -> No
         task_status.started()
         async for _number in interrupts:
             talk.interrupted()
-
-
-def seated(keyboard: Keyboard, *, piped: bool = False, plain: bool = False) -> Terminal:
-    """The terminal with whoever sits at the keyboard. `piped`: lines of what is no terminal answer questions too.
-    `plain`: answers are shown as they were written."""
-
-    async def ask(prompt: str) -> str | None:
-        try:
-            return await keyboard.ask(prompt)
-        except EOFError:
-            return None
-
-    def size() -> tuple[int, int]:
-        columns, rows = screen_size()
-        return columns, rows if keyboard.person else WHOLE
-
-    async def view_text(text: str) -> bool:
-        async with keyboard.lent():
-            return await view(text)
-
-    asked = ask if keyboard.person or piped else None
-    rendered = keyboard.screen.live and not plain and configuration.wants_colour()
-    return Terminal(keyboard.screen, asked, size, view_text if keyboard.person else None, rendered=rendered)

@@ -14,23 +14,24 @@ from hookgate.protocol.journal.values import Entry
 MESSAGES, CHARACTERS = 6, 300
 
 
-async def recalled(settings: Settings, journal: Journal, chat: Chat) -> list[str]:
-    """A line or a few for each of the last messages that people read; none where nothing was said yet."""
+async def recalled(settings: Settings, journal: Journal, chat: Chat) -> list[tuple[str, bool]]:
+    """A line or a few for each of the last messages that people read, and whether that is an answer; none where
+    nothing was said yet."""
     redact = make_redactor(settings.config, tuple(settings.keys.values())).text
     conversation = await journal.intake.conversation(chat.session_key, settings.config.agent.name)
     entries = (await journal.work.load(conversation)).entries
-    lines = [redact(line) for line in _last(entries)]
+    lines = [(redact(line), answers) for line, answers in _last(entries)]
     if lines:
-        lines.insert(0, f"· {counted(len(entries), 'message')} so far; the last of them:")
+        lines.insert(0, (f"· {counted(len(entries), 'message')} so far; the last of them:", False))
     cut_off = [left.inbound.text for left in await journal.intake.unfinished()]
-    return [*lines, *(f"· going on with: {short(redact(text))}" for text in cut_off)]
+    return [*lines, *((f"· going on with: {short(redact(text))}", False) for text in cut_off)]
 
 
-def _last(entries: tuple[Entry, ...]) -> Iterator[str]:
+def _last(entries: tuple[Entry, ...]) -> Iterator[tuple[str, bool]]:
     said = [it for it in entries if it.message.content.strip() and it.message.role in ("user", "assistant")]
     for entry in said[-MESSAGES:]:
         mark = "(summed up) " if entry.upto else "> " if entry.message.role == "user" else ""
-        yield f"{mark}{short(entry.message.content)}"
+        yield f"{mark}{short(entry.message.content)}", not mark
 
 
 def short(text: str) -> str:

@@ -47,7 +47,9 @@ one **bold**
         "two three",
         " 10 ten",
         "     • nested",
+        "    ```py",
         "    x = 1",
+        "    ```",
         "▌ said",
         " a  b",
         " ────",
@@ -64,6 +66,24 @@ def test_code_stands_as_it_was_written_with_colours_and_long_lines_whole() -> No
     assert plain(rows) == ["```python", *code, "```"]
     assert "\x1b[35mdef\x1b[0m" in rows[1]
     assert shown("```nothing known\ndef\n```")[1] == "def"
+
+
+def test_code_without_a_fence_and_code_in_an_item_are_seen_to_be_code() -> None:
+    assert plain(shown("so:\n\n    ls\n      -l\n\nend")) == ["so:", "    ls", "      -l", "end"]
+    assert plain(shown("- run\n\n  ~~~\n  ls\n\n  pwd\n  ~~~\n")) == [
+        *(" • run", "   ~~~", "   ls", "", "   pwd", "   ~~~"),
+    ]
+    assert plain(shown("> ```sh x\n> ```")) == ["▌ ```sh x", "▌", "▌ ```"]
+
+
+@pytest.mark.parametrize("row", ["| `x|y` | 2 |", "x | y | z", "| a | b | c", r"| a \| b | c | d |"])
+@pytest.mark.parametrize("begins", ["", "> ", "- "])
+def test_a_row_with_more_cells_than_its_table_stands_there_as_it_was_written(row: str, begins: str) -> None:
+    head, *goes_on = f"{begins}|p|q|", "|-|-|", "|1|2|", row
+    text = "\n".join([head, *(f"{begins if begins == '> ' else ' ' * len(begins)}{line}" for line in goes_on)])
+    assert shown(text) == text.split("\n")
+    laid_out = text.replace(row, r"| `x\|y` | 2 |")
+    assert plain(shown(laid_out)) != laid_out.split("\n")
 
 
 def test_links_and_pictures_show_where_they_lead() -> None:

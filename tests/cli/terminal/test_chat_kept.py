@@ -61,6 +61,18 @@ async def test_a_chat_that_was_killed_at_a_question_goes_on_there_and_runs_the_c
     await none_left(folder)
 
 
+async def test_what_was_answered_before_is_laid_out_as_answers_are(tmp_path: Path) -> None:
+    async with open_model_server(says("It **is**\n", "- so")) as server:
+        folder = configured(tmp_path, server.base_url)
+        assert (await run(folder, "chat", "--session", "notes", "--once", "*so?*")).returncode == 0
+        async with open_terminal(folder, "chat", "--continue", size=(20, 60)) as screen:
+            rows = await screen.stands((20, 60), lambda it: it[-1:] == [">"])
+            begin = rows.index("> *so?*")
+            assert rows[begin : begin + 3] == ["> *so?*", "It is", " • so"]
+            await screen.type("\x04")
+            assert await screen.ends() == 0
+
+
 async def test_a_conversation_is_kept_by_no_empty_name(tmp_path: Path) -> None:
     refused = await run(configured(tmp_path, "http://127.0.0.1:9/v1"), "chat", "--session", "", stdin=b"hello\n")
     assert (refused.returncode, refused.stdout) == (2, b"")

@@ -6,9 +6,11 @@ through but the colours that are put in here.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Iterator, Sequence
 from functools import cache
 from io import StringIO
+from textwrap import indent
 
 from markdown_it import MarkdownIt
 from markdown_it.token import Token
@@ -26,10 +28,15 @@ from hookgate.channels.printable import printable
 from hookgate.channels.terminal.display.blocks import Block
 
 NARROWEST, NARROWEST_COLUMN = 20, 6
+INDENT = "    "
+"""Before code without a fence."""
 DEEPEST = 12
 """Lists and quotes within each other, in levels of the parser, two for each."""
 MAX_CELLS = 1000
 """Of a table; it takes rich 0.1 ms for each."""
+_BETWEEN_CELLS = re.compile(r"(?<!\\)\|")
+_ROW = re.compile(r"(?:[\s>*+-]|\d+[.)])*\|?(.*?)(?:(?<!\\)\|)?\s*")
+"""Of a table, also within a quote or an item."""
 _THEME = Theme(
     {
         "markdown.code": "cyan",
@@ -57,7 +64,7 @@ def rendered(block: Block, columns: int) -> list[str]:
         return [*opening, *_rows(_highlighted("\n".join(block.lines), language)), *closing]
     text = printable("\n".join(block.lines))
     tokens = _parser().parse(text)
-    if columns < NARROWEST or not _fits(tokens, columns):
+    if columns < NARROWEST or not _fits(tokens, columns) or not _has_all(tokens, text.split("\n")):
         return text.split("\n")
     console = _console()
     laid_out = console.render_lines(_laid(tokens), console.options.update(width=columns), pad=False)
@@ -76,8 +83,24 @@ class _Heading(Heading):
 
 
 class _Code(CodeBlock):
+    """Within its fence, or behind blanks, as it was written."""
+
+    fence = info = ""
+
+    @classmethod
+    def create(cls, markdown: Markdown, token: Token) -> _Code:
+        code = cls(token.info.partition(" ")[0], markdown.code_theme)
+        code.fence, code.info = token.markup, printable(token.info)
+        return code
+
     def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
-        yield _highlighted(self.text.plain.rstrip("\n"), self.lexer_name)
+        text = self.text.plain.rstrip("\n")
+        if not self.fence:
+            yield _highlighted(indent(text, INDENT), "")
+            return
+        yield Text(f"{self.fence}{self.info}", "dim")
+        yield _highlighted(f"{text}\n", self.lexer_name)
+        yield Text(self.fence, "dim", end="")
 
 
 class _Table(TableElement):
@@ -136,6 +159,17 @@ def _fits(tokens: Sequence[Token], columns: int) -> bool:
         cells = 0 if token.type == "tr_open" else cells + is_cell
         widest, total = max(widest, cells), total + is_cell
     return deepest <= DEEPEST and total <= MAX_CELLS and room >= max(NARROWEST, widest * NARROWEST_COLUMN)
+
+
+def _has_all(tokens: Sequence[Token], lines: Sequence[str]) -> bool:
+    """Whether no row of a table has more cells than its head: the parser leaves those out."""
+    heads = 0
+    for token in tokens:
+        heads = 0 if token.type == "thead_open" else heads + (token.type == "th_open")
+        row = _ROW.fullmatch(lines[token.map[0]]) if token.type == "tr_open" and token.map and heads else None
+        if row is not None and len(_BETWEEN_CELLS.split(row[1])) > heads:
+            return False
+    return True
 
 
 def _told(token: Token) -> Token:

@@ -112,6 +112,10 @@ class EditedKeyboard:
             raise EOFError
         return question.answer
 
+    def changed(self, _line: object) -> None:
+        """For the editor, in its thread."""
+        self.typed += 1
+
     def insert(self, text: str) -> None:
         self.posts(lambda editor: editor.insert(text))
 

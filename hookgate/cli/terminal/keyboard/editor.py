@@ -9,7 +9,7 @@ import termios
 from collections.abc import AsyncGenerator, Callable
 from contextlib import asynccontextmanager
 from functools import partial
-from time import monotonic, sleep
+from time import monotonic
 from typing import Any
 
 import structlog
@@ -31,6 +31,7 @@ from hookgate.cli.terminal.keyboard.completing import LineCompleter
 from hookgate.cli.terminal.keyboard.edited import Asked, EditedKeyboard, kept
 from hookgate.cli.terminal.keyboard.layout import fitted, layout
 from hookgate.cli.terminal.keyboard.messages import Messages
+from hookgate.cli.terminal.keyboard.opening import stop
 from hookgate.cli.terminal.keyboard.output import Output, size
 from hookgate.cli.terminal.keyboard.reflow import ReflowedRenderer
 from hookgate.cli.terminal.printing import GOES_ON
@@ -39,7 +40,6 @@ log = structlog.get_logger("hookgate.terminal")
 
 REDRAW_S = 0.05
 """Between two drawings of what comes above the line."""
-STOP_S = 0.3
 ESCAPE_S = 0.05
 """How long the rest of a key's sequence may take; people hit Esc and then something else slower than that."""
 
@@ -68,8 +68,7 @@ class Editor:
         self._attention = Attention(self._later, self._read, self._take_answers)
         self.pressing = False
         self._keyboard = keyboard
-        self._inserted = ""
-        self._region = ""
+        self._inserted = self._region = ""
         self._drawn = 0.0
         self._back: Any = None
         self._input = Vt100Input(sys.stdin)
@@ -86,7 +85,7 @@ class Editor:
         self.app.renderer = ReflowedRenderer(self.app.renderer.style, self._output)
         self.app.ttimeoutlen = ESCAPE_S
         self.app.key_processor.before_key_press.add_handler(self._attention.typed)
-        self.message.on_text_changed.add_handler(self._typed)
+        self.message.on_text_changed.add_handler(keyboard.changed)
         keyboard.line = lambda: self.message.text
 
     def run(self) -> None:
@@ -231,7 +230,7 @@ class Editor:
 
         async def away() -> None:
             async with self._as_before():
-                _stop()
+                stop()
 
         self.app.create_background_task(away())
 
@@ -285,9 +284,6 @@ class Editor:
         self.clear()
         tell(lambda: keyboard.on_line(text))
 
-    def _typed(self, _message: object) -> None:
-        self._keyboard.typed += 1
-
     def end_input(self) -> None:
         """Ctrl-D: a no to the question, or the end of the conversation."""
         if self.question is not None:
@@ -306,9 +302,3 @@ class Editor:
 
     def pressed(self, key: Key) -> None:
         self._keyboard.tell(lambda: self._keyboard.on_key(key))
-
-
-def _stop() -> None:
-    os.kill(0, signal.SIGTSTP)
-    # The process stops a moment later: this thread is not to draw before that.
-    sleep(STOP_S)

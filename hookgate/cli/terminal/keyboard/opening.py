@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import os
 import select
+import signal
 import sys
 import termios
 import threading
 from collections.abc import AsyncGenerator, Generator
 from contextlib import asynccontextmanager, contextmanager
 from functools import partial
+from time import sleep
 from typing import Any
 
 import trio
@@ -21,6 +23,7 @@ from hookgate.cli.terminal.keyboard.plain import READ_BYTES, open_plain
 
 LEAVE_S = 2.0
 """For the editor to give the terminal back; one that does not take what is written to it keeps it waiting."""
+STOP_S = 0.3
 _INPUT_MODES, _LOCAL_MODES = 0, 3
 """Their places in what tcgetattr returns."""
 
@@ -83,3 +86,10 @@ def _give_back(before: list[Any]) -> None:
         for descriptor in (1, 2):
             if os.fstat(descriptor).st_rdev == os.fstat(0).st_rdev:
                 os.dup2(nowhere, descriptor)
+
+
+def stop() -> None:
+    """This program and those with it, until `fg`. Returns in no thread before that."""
+    os.kill(0, signal.SIGTSTP)
+    # The process stops a moment later.
+    sleep(STOP_S)
