@@ -21,9 +21,8 @@ class ListingGroup(Group):
     """A group whose `list` is what its name alone does."""
 
     def __init__(self, **given: Any) -> None:  # noqa: ANN401 - click's own
-        super().__init__(**given)
-        self.epilog = self.epilog or "Without a command it lists, with the options of list, --json among them."
-        self.subcommand_metavar = "[COMMAND] [ARGS]..."
+        alone = "Without a command it lists, with the options of list, --json among them."
+        super().__init__(epilog=alone, subcommand_metavar="[COMMAND] [ARGS]...", **given)
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
         if ctx.resilient_parsing:

@@ -181,8 +181,10 @@ async def test_of_several_gateways_that_of_this_configuration_is_asked_and_anoth
         (elsewhere / "hookgate.toml").unlink()
         strange = await run(elsewhere, "hooks", "list", "--json", home=folder)
         assert strange.stderr.decode().endswith(f", which works in {newer} with {newer}/hookgate.toml is asked\n")
-        shown = (await run(elsewhere, "hooks", "list", home=folder)).stdout.decode()
-        assert shown.startswith("No hookgate of this configuration file or workspace is running; the one at ")
+        for words in (("hooks",), ("tools",), ("mcp",), ("channels",), ("approvals",), ("status",)):
+            shown = await run(elsewhere, *words, home=folder)
+            title = b"No hookgate of this configuration file or workspace is running; the one at "
+            assert (shown.stdout.startswith(title), shown.stderr) == (True, b"")
 
 
 async def test_a_change_is_asked_of_no_other_gateway_than_was_meant_and_the_refusal_lists_what_runs(
