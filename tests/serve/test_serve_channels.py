@@ -48,4 +48,8 @@ def test_a_channel_that_is_degraded_or_held_elsewhere_is_ready_and_one_that_is_d
 async def test_without_a_gateway_the_command_shows_what_would_be_opened(tmp_path: Path) -> None:
     configured(tmp_path, PAGE)
     shown = await run(tmp_path, "channels")
-    assert shown.stdout.decode().splitlines()[1:] == ["page  web  stopped  -  -"]
+    head, row = shown.stdout.decode().splitlines()[1:]
+    assert (head.split(), row.split()) == (
+        ["name", "kind", "state", "since", "why"],
+        ["page", "web", "stopped", "-", "-"],
+    )
