@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import shutil
 import signal
+import subprocess
 import sys
 from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager, suppress
@@ -13,6 +14,7 @@ from pathlib import Path
 import pytest
 import trio
 
+from hookgate.processes.guardian import descendants
 from tests.cli.program import HOOKGATE, none_left, open_terminal, processes_of
 from tests.cli.rpc_client import Client, Frame, open_rpc, scripted
 from tests.cli.zot.zot_folders import EXTENSION, extension
@@ -219,3 +221,15 @@ async def test_another_program_may_stand_under_a_guardian_too(tmp_path: Path, en
     assert ended.returncode == status
     assert (b"ValueError" in ended.stderr) == (status == 1)
     assert tails(tmp_path / "file") == 0
+
+
+def test_what_ends_while_somebody_looks_for_all_that_descends_from_it_hides_none_of_the_others() -> None:
+    """Of three hundred looks a dozen meet a process that has just gone: whoever ends all of them must not stop there."""
+    churning = [subprocess.Popen(["sh", "-c", "while :; do (true); done"]) for _ in range(2)]
+    try:
+        for _ in range(300):
+            assert {it.pid for it in churning} <= set(descendants.below(os.getpid()))
+    finally:
+        for it in churning:
+            it.kill()
+            it.wait()

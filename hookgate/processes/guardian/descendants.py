@@ -18,12 +18,15 @@ KILL_WAIT_S = 5.0
 _LOOK_S = 0.01
 
 
-def children(pid: int) -> Iterator[int]:
+def children(pid: int) -> list[int]:
     """Those that have ended and were not collected count too."""
-    for listed in Path(f"/proc/{pid}/task").glob("*/children"):
-        # A thread may end meanwhile.
-        with suppress(OSError):
-            yield from map(int, listed.read_text().split())
+    found: list[int] = []
+    # It may end meanwhile, and so may a thread of it: that is no reason to leave out all others.
+    with suppress(OSError):
+        for thread in os.listdir(f"/proc/{pid}/task"):
+            with suppress(OSError):
+                found += map(int, Path(f"/proc/{pid}/task/{thread}/children").read_text().split())
+    return found
 
 
 def below(ancestor: int) -> Iterator[int]:
