@@ -224,7 +224,7 @@ async def test_another_program_may_stand_under_a_guardian_too(tmp_path: Path, en
 
 
 def test_what_ends_while_somebody_looks_for_all_that_descends_from_it_hides_none_of_the_others() -> None:
-    """Of three hundred looks a dozen meet a process that has just gone: whoever ends all of them must not stop there."""
+    """Of three hundred looks a dozen meet a process that has just gone: whoever ends them all must not stop there."""
     churning = [subprocess.Popen(["sh", "-c", "while :; do (true); done"]) for _ in range(2)]
     try:
         for _ in range(300):

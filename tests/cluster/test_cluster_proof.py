@@ -45,7 +45,7 @@ def links() -> None:
 
 @pytest.mark.usefixtures("database")
 async def test_gateways_that_are_killed_stopped_and_cut_off_keep_their_promises_together(tmp_path: Path) -> None:
-    storm = Storm(tmp_path, random.Random(), 30, LEASE_S, 0.3)
+    storm = Storm(tmp_path, random.Random(), 16, LEASE_S, 0.4)
     assert await storm.blow(rounds()) == []
     assert storm.books.said
 
