@@ -199,16 +199,19 @@ def _bare(workspace: Path, base: Path, environment: Mapping[str, str], limits: L
 
 def _unmade(root: Path, kept: Kept, made: Container[Path]) -> tuple[Path, ...]:
     """The topmost folder of each that is missing in the workspace; what only a mount has made counts as missing."""
-    missing = (path for path in kept.folders if path.is_relative_to(root) and not _is_there(path, made))
-    tops = (
-        [it for it in (path, *path.parents) if it.is_relative_to(root) and not _is_there(it, made)][-1]
-        for path in missing
+    absent = (
+        [it for it in (path, *path.parents) if it.is_relative_to(root) and not _is_there(it, made)]
+        for path in kept.folders
     )
-    return unique(tops)
+    # Each is looked at once, for somebody may make it meanwhile.
+    return unique(tops[-1] for tops in absent if tops)
 
 
 def _is_there(path: Path, made: Container[Path]) -> bool:
-    return path.exists() and not (path in made and path.is_dir() and not any(path.iterdir()))
+    try:
+        return path.exists() and not (path in made and path.is_dir() and not any(path.iterdir()))
+    except OSError:
+        return False
 
 
 async def _choose(environment: Mapping[str, str], limits: Limits, bare: Sandbox) -> Sandbox:

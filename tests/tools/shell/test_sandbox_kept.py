@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import threading
 from pathlib import Path
 
 import pytest
@@ -49,6 +50,27 @@ async def test_no_command_plants_what_the_next_start_runs(tmp_path: Path, line: 
     assert [path.name for path in (tmp_path / "hooks").iterdir()] == ["guard.py"]
     assert not (tmp_path / ".hookgate").exists()
     assert not (tmp_path / ".zot").exists()
+
+
+async def test_a_folder_that_is_made_and_goes_while_it_is_looked_for_ends_nothing(tmp_path: Path) -> None:
+    folder = tmp_path / ".zot" / "extensions"
+    kept, over = Kept(folders=(folder,)), threading.Event()
+
+    def flicker() -> None:
+        while not over.is_set():
+            folder.mkdir(parents=True)
+            folder.rmdir()
+            folder.parent.rmdir()
+
+    with trio.fail_after(DEADLINE_S):
+        opened = open_shelter(tmp_path, ENVIRONMENT, Limits("off"), lambda: kept)
+        async with opened as shelter, trio.open_nursery() as nursery:
+            nursery.start_soon(trio.to_thread.run_sync, flicker)
+            try:
+                for _ in range(500):
+                    assert set((await shelter.chosen()).unmade) <= {folder, folder.parent}
+            finally:
+                over.set()
 
 
 @needs_bwrap
