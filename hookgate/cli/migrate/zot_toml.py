@@ -112,7 +112,9 @@ def _models(taken: Taken, catalog: Catalog) -> Iterator[tuple[tuple[str, str], s
             continue
         name = f"{taken.provider(provider, model.base_url, model.api)}/{model.id}"
         taken.models[name] = dict(_known(model))
-        idle.update(dict.fromkeys((*(it for it in ("name", "api") if getattr(model, it)), *model.others)))
+        # By its API a provider that is not known here is taken over.
+        unread = ("name", "api") if provider in KIND else ("name",)
+        idle.update(dict.fromkeys((*(it for it in unread if getattr(model, it)), *model.others)))
         yield (provider, model.id), name
     if idle:
         taken.notices.append(f"{MODELS}: {', '.join(map(key, idle))} of models: left out, nothing here reads them")

@@ -84,6 +84,14 @@ def test_before_another_try_it_counts_down_and_says_why() -> None:
     assert scene.after(1) == ["· asking p/m, retry 1 of 3 … 4 s"]
 
 
+def test_of_a_call_that_broke_off_nothing_is_said_while_the_model_is_asked_again() -> None:
+    scene = Scene()
+    written = [CallWritten(CallPiece(id, "ls")) for id in "12"]
+    scene.hear(ASKED, *written, LlmRetry(1, 2, "network", "the stream was cut", 1_000_000_000))
+    assert scene.after(0) == ["· asking p/m: retry 1 of 2 in 1 s (network: the stream was cut)"]
+    assert scene.after(4) == ["· asking p/m, retry 1 of 2 … 4 s"]
+
+
 def test_a_call_is_there_while_it_runs_and_a_line_when_it_has_ended() -> None:
     scene = Scene()
     scene.hear(ASKED, ToolExecStart.of(MAKE))

@@ -138,6 +138,7 @@ def test_a_provider_with_an_address_of_its_own_is_taken_over_by_it(migrate: Any)
         "groq-eu.groq.test": ("anthropic", "https://eu.groq.test", "GROQ_API_KEY"),
     }
     assert "left out with its model" not in said
+    assert "api of models" not in said
 
 
 def test_thinking_is_what_the_kind_of_the_provider_takes(migrate: Any) -> None:

@@ -46,7 +46,7 @@ OBSERVED = tuple(kind.kind for kind in _KINDS)
 @dataclass
 class _Wait:
     """`quiet`: since when nothing has been seen of it; `until`: it begins again then, because of `why`, for the time
-    that `tried` says."""
+    that `tried` says. `asking`: what it was before a call came of it."""
 
     what: str
     since: float
@@ -54,6 +54,7 @@ class _Wait:
     until: float = 0.0
     why: str = ""
     tried: str = ""
+    asking: str = ""
 
 
 @dataclass
@@ -131,10 +132,12 @@ class Working:
                 turn in self._waits
             ):
                 wait = self._waits[turn]
-                wait.tried = f"retry {tried} of {most}"
+                # What came of the try before is gone.
+                wait.what, wait.tried = wait.asking or wait.what, f"retry {tried} of {most}"
                 wait.until, wait.why, wait.quiet = at + ns / 1e9, f"{kind}: {error}", at - QUIET_S
             case CallWritten(piece=piece) if turn in self._waits:
-                self._waits[turn].what = f"{whose}writing a call of {piece.name}"
+                wait = self._waits[turn]
+                wait.asking, wait.what = wait.asking or wait.what, f"{whose}writing a call of {piece.name}"
             case LlmResponse():
                 self._waits[turn] = _Wait(f"{whose}hooks at {Stage.AFTER_LLM}", at, at)
             case ReplyEnded(stop="tool_use"):
