@@ -109,7 +109,9 @@ async def open_runtime(settings: Settings, ports: Ports) -> AsyncGenerator[Runti
     async with AsyncExitStack() as stack:
         redactor = make_redactor(config, tuple(settings.keys.values()))
         stack.enter_context(redacted_logs(redactor))
-        telemetry = await stack.enter_async_context(open_telemetry(config.telemetry, serving=settings.serving))
+        telemetry = await stack.enter_async_context(
+            open_telemetry(config.telemetry, serving=settings.serving, watched=ports.watched)
+        )
         gate = Gate(frozenset({*config.providers, *ports.providers}), redactor, spec_problem)
         providers = await open_providers(stack, settings, ports.providers)
         tools = await _open_tools(stack, settings, ports, gate, redactor)

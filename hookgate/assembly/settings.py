@@ -89,7 +89,7 @@ class Settings:
 class Ports:
     """`surfaces`: by channel, those that show what extensions say. `inside`: mounts of this process. `providers`:
     instead of the configuration's of the same names. `journal` None: one in memory. `lists_calls`: each call that was
-    refused is a line there already."""
+    refused is a line there already. `watched`: somebody may ask what its turns do."""
 
     channels: Sequence[Channel]
     surfaces: Mapping[str, Surface] = field(default_factory=dict[str, "Surface"])
@@ -97,3 +97,4 @@ class Ports:
     providers: Mapping[str, Provider] = field(default_factory=dict[str, "Provider"])
     journal: Journal | None = None
     lists_calls: bool = False
+    watched: bool = False

@@ -38,13 +38,15 @@ class Telemetry:
 
 
 @asynccontextmanager
-async def open_telemetry(section: TelemetrySection, *, serving: bool) -> AsyncGenerator[Telemetry]:
-    """Deaf where nobody serves. Leaving sends the traces that are left. Raises ConfigError."""
-    if not serving:
-        yield Telemetry()
-        return
+async def open_telemetry(section: TelemetrySection, *, serving: bool, watched: bool) -> AsyncGenerator[Telemetry]:
+    """Deaf where nobody serves, but for what its turns do where that is `watched`. Leaving sends the traces that are
+    left. Raises ConfigError."""
     live, counted = LiveTurns(), Metrics()
-    heard = (observer("turns", turns.OBSERVED, live.hear), observer("metrics", metrics.OBSERVED, counted.hear))
+    heard = (observer("turns", turns.OBSERVED, live.hear),)
+    if not serving:
+        yield Telemetry(live, mounts=heard if watched else ())
+        return
+    heard = (*heard, observer("metrics", metrics.OBSERVED, counted.hear))
     if not section.traces:
         yield Telemetry(live, counted, heard)
         return

@@ -38,6 +38,8 @@ class Once:
         self.error: str | None = None
         self._streamed: list[str] = []
         self._ended = False
+        self.tells_refusals = True
+        """Of calls that nobody can be asked about; else a notice says that."""
 
     @property
     def silent(self) -> bool:
@@ -88,5 +90,6 @@ class Once:
         elif self.person is not None:
             await self.person.ask(request, decide)
         else:
-            self._tell(f"! {tool} is refused: {NOBODY}")
+            if self.tells_refusals:
+                self._tell(f"! {tool} is refused: {NOBODY}")
             raise CannotAsk(NOBODY)

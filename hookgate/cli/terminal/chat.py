@@ -85,15 +85,16 @@ async def _run_interactive(settings: Settings, flags: Flags, logs: PromptLogs) -
             ports = Ports(
                 (terminal,), {terminal.name: surface}, inside=hearing, journal=journal, lists_calls=bool(hearing)
             )
-            for line, answers in await recalled(settings, journal, CHAT) if journal is not None else ():
-                if answers:
-                    await terminal.send(Outbound(CHAT, line), "")
-                else:
-                    terminal.between(line)
             async with (
                 open_early(keyboard, terminal.between) as begins,
                 open_chat(settings, flags, ports, terminal.beside, tell) as runtime,
             ):
+                # What lays answers out may be imported now.
+                for line, answers in await recalled(settings, journal, CHAT) if journal is not None else ():
+                    if answers:
+                        await terminal.send(Outbound(CHAT, line), "")
+                    else:
+                        terminal.between(line)
                 begins()
                 if runtime.skills is not None:
                     runtime.skills.tell = terminal.between if keyboard.person else to_stderr

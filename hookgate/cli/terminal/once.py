@@ -112,6 +112,7 @@ async def _ask(run: _Run, settings: Settings, flags: Flags, question: Inbound) -
     surfaces = {run.channel.name: TerminalSurface(run.reader or Terminal(Plain(stderr), None), displays=False)}
     hear = partial(run.terminal.hear, brief=True)
     inside = (observer("terminal", OBSERVED, hear),) if run.terminal.screen.shows else ()
+    run.channel.tells_refusals = not settings.config.agent.show_denials
     ports = Ports((run.channel,), surfaces, inside=inside, lists_calls=bool(inside))
     async with (
         open_conversation_journal(settings.config, NAME, flags.keep) as journal,

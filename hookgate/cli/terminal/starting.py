@@ -86,10 +86,12 @@ async def open_chat(
         inside: list[Mount] = [*ports.inside, starting.mount, trace(tracer) if flags.trace else warnings(tracer)]
         if flags.events:
             inside.append(event_file(stack.enter_context(open_event_file(flags.events))))
-        runtime = await stack.enter_async_context(open_runtime(settings, replace(ports, inside=inside)))
+        controlled = settings.config.control.enabled or bool(flags.control)
+        ports = replace(ports, inside=inside, watched=controlled)
+        runtime = await stack.enter_async_context(open_runtime(settings, ports))
         starting.over()
         report(runtime, tell)
-        if settings.config.control.enabled or flags.control:
+        if controlled:
             from hookgate.control.opening import open_gateway_control
 
             await stack.enter_async_context(open_gateway_control(runtime, flags.control))

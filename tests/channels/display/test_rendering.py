@@ -73,6 +73,7 @@ def test_code_without_a_fence_and_code_in_an_item_are_seen_to_be_code() -> None:
     assert plain(shown("- run\n\n  ~~~\n  ls\n\n  pwd\n  ~~~\n")) == [
         *(" • run", "   ~~~", "   ls", "", "   pwd", "   ~~~"),
     ]
+    assert plain(shown("- a\n  ```\n  x\n  ```\n\n  b\n- c")) == [" • a", "   ```", "   x", "   ```", "   b", " • c"]
     assert plain(shown("> ```sh x\n> ```")) == ["▌ ```sh x", "▌", "▌ ```"]
 
 

@@ -6,6 +6,8 @@ import os
 import signal
 from pathlib import Path
 
+import pytest
+
 from tests.cli.program import PROMPT, configured, none_left, open_terminal, run
 from tests.model_server import calls, open_model_server, says
 from tests.processes import running, until
@@ -61,11 +63,12 @@ async def test_a_chat_that_was_killed_at_a_question_goes_on_there_and_runs_the_c
     await none_left(folder)
 
 
-async def test_what_was_answered_before_is_laid_out_as_answers_are(tmp_path: Path) -> None:
+@pytest.mark.parametrize("anew", [False, True])
+async def test_what_was_answered_before_is_laid_out_as_answers_are(tmp_path: Path, anew: bool) -> None:
     async with open_model_server(says("It **is**\n", "- so")) as server:
         folder = configured(tmp_path, server.base_url)
         assert (await run(folder, "chat", "--session", "notes", "--once", "*so?*")).returncode == 0
-        async with open_terminal(folder, "chat", "--continue", size=(20, 60)) as screen:
+        async with open_terminal(folder, "chat", "--continue", size=(20, 60), anew=anew) as screen:
             rows = await screen.stands((20, 60), lambda it: it[-1:] == [">"])
             begin = rows.index("> *so?*")
             assert rows[begin : begin + 3] == ["> *so?*", "It is", " • so"]

@@ -149,15 +149,21 @@ async def test_the_trace_goes_to_stderr_and_leaves_stdout_alone(tmp_path: Path) 
     assert trace.count("| model call") == 2
 
 
+@pytest.mark.parametrize("shows_denials", [False, True])
 async def test_a_call_that_needs_a_person_is_denied_when_nobody_can_be_asked_and_a_line_says_so(
-    tmp_path: Path,
+    tmp_path: Path, shows_denials: bool
 ) -> None:
     rule = '[[approvals]]\ntools = ["bash"]\n'
     wanted = calls(("1", "bash", '{"command": "touch made"}'))
     async with open_model_server(wanted, says("I may not.")) as server:
-        ended = await run(configured(tmp_path, server.base_url, rule), "chat", "--once", "go")
+        folder = configured(tmp_path, server.base_url, rule)
+        if shows_denials:
+            file = folder / "hookgate.toml"
+            file.write_text(file.read_text().replace("[agent]", "[agent]\nshow_denials = true"))
+        ended = await run(folder, "chat", "--once", "go")
     assert (ended.returncode, ended.stdout) == (0, b"I may not.\n")
-    assert b"! bash is refused: nobody can be asked here: this is no terminal (--yes approves)\n" in ended.stderr
+    assert ended.stderr.count(b"nobody can be asked here: this is no terminal (--yes approves)\n") == 1
+    assert (b"! bash is refused: nobody" in ended.stderr) is not shows_denials
     assert not (tmp_path / "made").exists()
     told = server.requests[1].body["messages"][-1]["content"]
     assert told == "Tool execution denied by approval: nobody can be asked here: this is no terminal (--yes approves)"

@@ -100,7 +100,7 @@ class _Code(CodeBlock):
             return
         yield Text(f"{self.fence}{self.info}", "dim")
         yield _highlighted(f"{text}\n", self.lexer_name)
-        yield Text(self.fence, "dim", end="")
+        yield Text(self.fence, "dim")
 
 
 class _Table(TableElement):
