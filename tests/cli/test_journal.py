@@ -278,6 +278,7 @@ async def test_what_a_chat_works_on_is_found_wherever_it_keeps_it(tmp_path: Path
             assert (unknown.returncode, unknown.stdout) == (1, "")
             status = await said(tmp_path, "status")
             assert ("1 in memory, 1 stored" if kept else "1 in memory, none of them is kept") in status
+            assert "asks the model" in status
 
 
 async def test_a_conversation_that_is_kept_by_name_is_found_by_its_id_alone(folder: Path) -> None:
