@@ -95,6 +95,12 @@ class Known:
         stages = (self.declared or Hello()).standing(self.offer.stages)
         return [stage for stage in Stage if stage in stages]
 
+    @property
+    def unnamed(self) -> list[Stage]:
+        """The stages that the hook would have had to declare, and declared none."""
+        declares = self.declared is None or self.declared.stages is not None
+        return [] if declares else [stage for stage in Stage if stage in self.offer.stages - {*self.offered}]
+
     def room(self, count: int) -> int:
         """How many of `count` calls may be in flight at once."""
         limit = self.declared.max_in_flight if self.declared else None

@@ -48,6 +48,9 @@ SPLIT_FIX = (
     "split stdin at \\n only: U+2028, U+2029 and U+0085 stand in strings as they are, where Node's readline and "
     "Python's str.splitlines end a line; anybody in a chat can type them"
 )
+UNNAMED_FIX = (
+    "where it answers them, name all the stages it answers as `stages` in its hello; if it only observes, nothing"
+)
 V1_FIX = "nothing for hookgate, which always sends `stages`; picoclaw does not: take all stages where it is missing"
 PARSE_FIX = "compare it with what `hookgate docs hook-json-protocol` says of this answer"
 
@@ -151,6 +154,14 @@ async def probe_stage(stage: Stage, hook: Subject, known: Known) -> Finding:
             return ok(stage, f"modify {', '.join(sorted(changes))}")
         case _:
             return ok(stage, answer.action)
+
+
+async def probe_unnamed(_hook: Subject, known: Known) -> Finding:
+    """Of the stages that are never asked of a hook that names none, whatever it would answer."""
+    names, what = ", ".join(known.unnamed), "not asked: its hello does not name them in stages"
+    if known.usable:
+        return skipped(names, what)
+    return warned(names, f"{what}, and no other stage gives a usable answer", UNNAMED_FIX)
 
 
 async def probe_unknown_method(hook: Subject, known: Known) -> Finding:

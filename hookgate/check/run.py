@@ -32,6 +32,7 @@ from hookgate.check.probes import (
     probe_unknown_members,
     probe_unknown_method,
     probe_unknown_notification,
+    probe_unnamed,
 )
 from hookgate.check.report import Finding, Report, failed, skipped
 from hookgate.check.stream import (
@@ -152,7 +153,8 @@ async def _run_probes(hook: Subject, trial: _Trial) -> Finding | None:
         trial.findings.append(finding)
         if probe is HELLO:
             stages = (Probe(stage, partial(probe_stage, stage)) for stage in trial.known.offered)
-            trial.plan.extend((*stages, *AFTER_STAGES, END_OF_INPUT, PLAIN_V1))
+            unnamed = (Probe(", ".join(names), probe_unnamed) for names in (trial.known.unnamed,) if names)
+            trial.plan.extend((*stages, *unnamed, *AFTER_STAGES, END_OF_INPUT, PLAIN_V1))
         # What it still owes after a warning would hold up the answers of the next check.
         if probe is END_OF_INPUT or (finding.verdict == "warn" and hook.mailbox.owes_answers):
             break

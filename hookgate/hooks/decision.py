@@ -189,6 +189,10 @@ def wish(hook: str, answer: Ask) -> Wish:
     return Wish(f"hook:{hook}", answer.title, answer.text, answer.approvers, answer.ttl_s, terms=terms)
 
 
+def not_responded(hook: str) -> ToolResult:
+    return unanswered(hook, "did not respond to the call of its own tool")
+
+
 def unanswered(hook: str, what: str) -> ToolResult:
     """The result of a call that the owner of its tool has not answered."""
     reason = f"hook {hook} {what}"

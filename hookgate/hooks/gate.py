@@ -198,4 +198,4 @@ class Gate:
             case Abort() as answer:
                 abort(mount, Stage.BEFORE_TOOL, answer)
             case _:
-                return decision.unanswered(spec.owner, "did not respond to the call of its own tool")
+                return decision.not_responded(spec.owner)

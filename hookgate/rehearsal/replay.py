@@ -34,9 +34,9 @@ class Outcome:
 
     @property
     def error(self) -> bool:
-        """It is answered with a failure: as with a denial, nothing is had of the call."""
+        """It is answered with a failure, or not at all: as with a denial, nothing is had of the call."""
         result = self.detail.get("result")
-        return isinstance(result, Mapping) and result.get("is_error") is True
+        return self.decision == "unanswered" or (isinstance(result, Mapping) and result.get("is_error") is True)
 
 
 @dataclass(frozen=True)
@@ -138,7 +138,9 @@ class Replay:
         tally.redacted += recorded.redacted
         tally.failed += bool(verdict.failed)
         self._in_a_row = self._in_a_row + 1 if verdict.failed else 0
-        before, after = outcome(recorded.question, recorded.answer), outcome(recorded.question, verdict.said)
+        before, after = (
+            outcome(recorded.question, said, owned=verdict.owned) for said in (recorded.answer, verdict.said)
+        )
         if before == after and not (verdict.failed and not recorded.failed):
             return
         difference = Difference(recorded, before, after, verdict.failed, verdict.unasked)
@@ -147,10 +149,12 @@ class Replay:
         self.tell(difference)
 
 
-def outcome(question: Question, said: Mapping[str, Any]) -> Outcome:
-    """Of an answer's members, as a record has them."""
+def outcome(question: Question, said: Mapping[str, Any], *, owned: bool = False) -> Outcome:
+    """Of an answer's members, as a record has them. `owned`: to the call of a tool of the hook's own."""
     rest = {name: value for name, value in said.items() if name != "action"}
     match said:
+        case {"action": "continue" | "modify"} if owned:
+            return Outcome("unanswered", {})
         case {"action": "continue" | "approve"}:
             return Outcome("allowed", {})
         case {"action": "modify", "changes": {**changes}}:

@@ -16,8 +16,9 @@ from hookgate.processes.pipes import TakeLines
 from hookgate.processes.rounds import open_rounds
 from hookgate.protocol.dataclasses import dataclass
 from hookgate.protocol.hook.answers import Answer, Failed
-from hookgate.protocol.hook.stages import Question
-from hookgate.rehearsal.verdict import Verdict, judge, unasked
+from hookgate.protocol.hook.stages import Question, Stage
+from hookgate.protocol.values import ToolSpec
+from hookgate.rehearsal.verdict import Verdict, judge, judge_owned, unasked
 
 
 @dataclass(frozen=True)
@@ -51,7 +52,14 @@ class Subject:
             return f"{stage} is not in its intercept"
         if self.process is not None and stage not in self.process.declared.standing(rules.stages):
             return f"it does not name {stage} in its hello"
-        return rules.match.mismatch(question.step, question.tool, question.model) or ""
+        tool = "" if self.owned(question) else question.tool
+        return rules.match.mismatch(question.step, tool, question.model) or ""
+
+    def owned(self, question: Question) -> ToolSpec | None:
+        """The tool of its own that this is a call of; a gateway offers none of a hook that only watches."""
+        if self.process is None or self.plan.rules.mode != "enforce" or question.stage is not Stage.BEFORE_TOOL:
+            return None
+        return next((spec for spec in self.process.declared.tools if spec.name == question.tool), None)
 
     async def ask(self, question: Question) -> Asked:
         """What it says, and what that counts for; one that is not there fails, as in a gateway."""
@@ -60,12 +68,14 @@ class Subject:
         began = perf_counter_ns()
         answer = await self.answer(question)
         took = perf_counter_ns() - began
-        return Asked(judge(self.plan.name, self.plan.rules, question, answer), took)
+        weigh = judge_owned if self.owned(question) else judge
+        return Asked(weigh(self.plan.name, self.plan.rules, question, answer), took)
 
     async def answer(self, question: Question) -> Answer:
         if self.process is None:
             return Failed(self.absent)
-        return await self.process.ask(question, self.plan.rules.timeouts[question.stage])
+        own = self.owned(question)
+        return await self.process.ask(question, own.timeout_s if own else self.plan.rules.timeouts[question.stage])
 
 
 @asynccontextmanager

@@ -30,7 +30,8 @@ from hookgate.protocol.hook.said import answer_members
 from hookgate.protocol.hook.stages import Question, Subject, subject_members
 from hookgate.protocol.values import Finished, Json
 
-Decision = Literal["allowed", "changed", "answered", "asked", "denied"]
+Decision = Literal["allowed", "changed", "answered", "asked", "denied", "unanswered"]
+"""`unanswered`: a call of the hook's own tool, which fails where it does not respond."""
 HELD: frozenset[Decision] = frozenset(("asked", "denied"))
 """What does not go on by itself."""
 
@@ -38,7 +39,8 @@ HELD: frozenset[Decision] = frozenset(("asked", "denied"))
 @dataclass(frozen=True)
 class Verdict:
     """`answer`: as it counts, after the failure policy where the hook has `failed`, which then says why. `after`:
-    what the next hook would see. `unasked`: why the gate would not ask this hook at all."""
+    what the next hook would see. `unasked`: why the gate would not ask this hook at all. `owned`: it was the call of
+    a tool of its own."""
 
     decision: Decision
     answer: Answer
@@ -46,6 +48,9 @@ class Verdict:
     after: Subject
     failed: str = ""
     unasked: str = ""
+    owned: bool = False
+    model_reads: str = ""
+    """Where it left that call unanswered."""
 
     @property
     def reason(self) -> str:
@@ -76,6 +81,19 @@ def judge(name: str, rules: Rules, question: Question, answer: Answer) -> Verdic
     if isinstance(answer, Deny) and isinstance(before, Finished):
         after = decision.withheld(before, name, answer.reason)
     return Verdict(decided(answer, changed=after != before), answer, before, after, failed)
+
+
+def judge_owned(name: str, rules: Rules, question: Question, answer: Answer) -> Verdict:
+    """Of the call of the hook's own tool: only its response runs it, so nothing is let through."""
+    stage, before = question.stage, question.subject
+    answer = decision.allowed_at(stage, answer)
+    failed = answer.reason if isinstance(answer, Failed) else ""
+    if isinstance(answer, Failed):
+        answer = decision.settled(name, stage, answer, rules.policy(stage))
+    decided_so, model_reads = decided(answer, changed=False), ""
+    if decided_so == "allowed":
+        decided_so, model_reads = "unanswered", decision.not_responded(name).for_llm
+    return Verdict(decided_so, answer, before, before, failed, owned=True, model_reads=model_reads)
 
 
 def unasked(question: Question, why: str) -> Verdict:

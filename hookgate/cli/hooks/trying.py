@@ -28,7 +28,7 @@ from hookgate.sections import Config
 
 LINES_HEARD = 50
 """Of its stderr, for what is known to help."""
-STATUS = {"allowed": 0, "changed": 0, "answered": 0, "denied": 1, "asked": 3}
+STATUS = {"allowed": 0, "changed": 0, "answered": 0, "denied": 1, "unanswered": 1, "asked": 3}
 USUAL = ' (continue, the default: a guard wants on_failure = "deny")'
 
 
@@ -48,8 +48,9 @@ class About:
 
 
 async def try_hook(named: Named, about: About, *, as_json: bool) -> int:
-    """The exit status: 0, it goes on; 1, it is denied; 3, a person would be asked; 2, a program of which nothing is
-    configured has failed, so what that would count for is not known. Raises ConfigError."""
+    """The exit status: 0, it goes on; 1, it is denied, or fails as the call of a tool of the hook's own; 3, a person
+    would be asked; 2, a program of which nothing is configured has failed, so what that would count for is not known.
+    Raises ConfigError."""
     quiet()
     plan, config = plan_of(named)
     question = question_of(config, about)
@@ -150,6 +151,7 @@ def _members(name: str, question: Question, asked: Asked, mode: str) -> dict[str
         "subject": subject_members(question.subject),
         "decision": verdict.decision,
         "answer": verdict.said,
+        "model_reads": verdict.model_reads,
         "diff": verdict.patch,
         "ms": round(asked.duration_ns / 1e6, 3),
         "mode": mode,
@@ -168,7 +170,8 @@ def _lines(plan: Plan, question: Question, asked: Asked, *, configured: bool) ->
     if verdict.failed:
         yield f"{about}: {name} gave no usable answer: {printable(verdict.failed)}"
         usual = "" if configured or verdict.decision != "allowed" else USUAL
-        yield f"so its on_failure counts: {_decided(asked)}{usual}"
+        what = "the call of its own tool is" if verdict.model_reads else "its on_failure counts:"
+        yield f"so {what} {_decided(asked)}{usual}"
     else:
         yield f"{about}: {_decided(asked)}"
     for line in verdict.patch:
@@ -190,6 +193,8 @@ def _decided(asked: Asked) -> str:
             ask = cast("Mapping[str, object]", said.get("ask") or {})
             words = "; ".join(str(ask[it]) for it in ("title", "text") if ask.get(it))
             return f"a person is asked{': ' + printable(words) if words else ''}"
+        case "unanswered":
+            return f"unanswered, and the model reads: {printable(asked.verdict.model_reads)}"
         case decision:
             action = f" ({said['action']})" if decision == "denied" else ""
             return f"{decision}{action}{': ' + why if why else ''}"

@@ -106,6 +106,27 @@ async def test_a_plain_v1_hook_is_told_which_stages_to_leave_out() -> None:
     assert finding(report, "after_llm").what.startswith("not offered")
     assert not {"on_message", "before_send"} & {found.check for found in report.findings}
     assert finding(report, "before_tool").what == "modify arguments, name"
+    unnamed = finding(report, "on_message, before_send")
+    assert (unnamed.verdict, unnamed.what) == ("skip", "not asked: its hello does not name them in stages")
+
+
+async def test_a_hook_of_messages_that_names_no_stages_is_warned_that_nothing_is_asked_of_it(tmp_path: Path) -> None:
+    (tmp_path / "om.py").write_text(
+        "import json, sys\n"
+        "for line in sys.stdin:\n"
+        "    call = json.loads(line)\n"
+        "    known = {'hook.hello': {'name': 'om'}, 'hook.on_message': {'action': 'continue'}}\n"
+        "    error = {'code': -32601, 'message': 'unknown'}\n"
+        "    said = {'result': known[call['method']]} if call['method'] in known else {'error': error}\n"
+        "    if 'id' in call:\n"
+        "        print(json.dumps({'id': call['id'], **said}), flush=True)\n"
+    )
+    report = await checked((sys.executable, str(tmp_path / "om.py")))
+    assert failures(report) == {}
+    warning = next(found for found in report.findings if found.verdict == "warn")
+    assert warning.check == "on_message, before_send"
+    assert warning.what.endswith("does not name them in stages, and no other stage gives a usable answer")
+    assert "name all the stages it answers as `stages` in its hello" in warning.fix
 
 
 # --- one defect each ----------------------------------------------------------------------------------------

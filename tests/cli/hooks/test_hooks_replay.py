@@ -161,6 +161,25 @@ async def test_a_program_may_name_stages_and_bring_tools_that_nothing_recorded_i
     assert ended.returncode == 1
 
 
+@pytest.mark.parametrize(
+    ("before", "now", "words"),
+    [
+        (CONTINUE, CONTINUE, "none answered differently"),
+        (RESPOND, CONTINUE, '{"result":{"for_llm":"tea"}} -> unanswered\n'),
+        (DENIED, CONTINUE, "before_tool bash: denied (no) -> unanswered\n"),
+        (CONTINUE, RESPOND, "before_tool bash: unanswered -> answered"),
+    ],
+)
+async def test_nothing_goes_on_where_the_call_of_a_tool_of_its_own_is_unanswered(
+    tmp_path: Path, before: Mapping[str, Any], now: Mapping[str, Any], words: str
+) -> None:
+    tool = {"type": "function", "function": {"name": "bash", "parameters": {"type": "object"}}}
+    (tmp_path / "calls.jsonl").write_text(call(before, do="answer", result=now) + "\n")
+    program = (sys.executable, str(CHILD), "plain", json.dumps({"stages": ["before_tool"], "tools": [tool]}))
+    ended = await run(tmp_path, "hooks", "replay", "calls.jsonl", "--", *program)
+    assert (ended.returncode, words in ended.stdout.decode()) == (0, True), ended
+
+
 async def test_broken_lines_are_named_and_other_events_passed_over(tmp_path: Path) -> None:
     lines = [call(CONTINUE), '{"kind":"turn_end","payload":{}}', "{oops", '{"kind":"stage_call","payload":{}}', "[1]"]
     ended = await replayed(tmp_path, lines, "--allow-broken", "--strict")

@@ -156,6 +156,46 @@ async def test_a_program_is_offered_every_stage_and_asked_where_its_hello_says_i
     assert ended.returncode == status
 
 
+UNANSWERED = "ERROR (fatal) hook: hook hook did not respond to the call of its own tool"
+
+
+@pytest.mark.parametrize(
+    ("given", "words"),
+    [
+        ({}, f"before_tool ticket {{}}: unanswered, and the model reads: {UNANSWERED}\n"),
+        ({"do": "answer", "result": {"action": "modify", "call": {"tool": "bash"}}}, f": {UNANSWERED}\n"),
+        (
+            {"do": "members", "members": {"error": {"code": 1, "message": "no"}}},
+            f"own tool is unanswered, and the model reads: {UNANSWERED}\n",
+        ),
+        ({"do": "exit", "status": 7}, f"own tool is unanswered, and the model reads: {UNANSWERED}\n"),
+    ],
+)
+async def test_the_call_of_a_tool_of_its_own_that_it_does_not_respond_to_fails_as_in_a_gateway(
+    folder: Path, given: dict[str, object], words: str
+) -> None:
+    program = ("--", sys.executable, str(CHILD), "plain", json.dumps(GUARD))
+    ended = await run(folder, "hooks", "try", "--tool", "ticket", "--args", json.dumps(given), *program)
+    assert words in ended.stdout.decode(), ended
+    assert ended.returncode == 1
+
+
+async def test_the_call_of_a_tool_of_its_own_comes_to_a_hook_whose_match_does_not_cover_it(folder: Path) -> None:
+    own = f'"child.py", "plain", {json.dumps(json.dumps(GUARD))}]'
+    (folder / "hookgate.toml").write_text(
+        CONFIG.replace('"child.py"]', own).replace(', "after_tool"]', "]").replace('"deny"', '"continue"')
+    )
+    for given, decision, status in (
+        ({"do": "answer", "result": {"action": "respond", "result": {"for_llm": "tea"}}}, "answered", 0),
+        ({"do": "answer", "result": {"action": "deny_tool"}}, "denied", 1),
+        ({}, "unanswered", 1),
+    ):
+        ended = await tried(folder, "--tool", "ticket", "--json", *asking(**given))
+        shown = json.loads(ended.stdout)
+        assert (shown["decision"], ended.returncode) == (decision, status), ended
+    assert shown["model_reads"] == UNANSWERED.replace("hook hook", "hook child").replace(" hook:", " child:")
+
+
 async def test_a_program_with_an_sdk_says_nothing_of_stages_and_its_name_once(tmp_path: Path) -> None:
     hook(tmp_path, "guard", "")
     (tmp_path / "mine.py").write_text(
