@@ -288,7 +288,9 @@ async def test_previews_by_edit_leave_room_for_the_last_edit_of_each_chat(tmp_pa
             await channel.preview(Outbound(direct(), f"{n}"), "k", receipt)
         with pytest.raises(Undelivered) as later:
             await channel.preview(Outbound(direct(), "more"), "k", receipt)
-        assert (later.value.final, later.value.retry_after_s) == (False, 2)
+        # The longer this has taken until here, the sooner.
+        assert not later.value.final
+        assert 1 <= later.value.retry_after_s <= 2
         await channel.edit(Outbound(direct(), "whole"), receipt)
         assert fake.texts() == ["whole"]
         assert len(fake.called("chat.update")) == PREVIEWS + 1
