@@ -36,10 +36,15 @@ def _fill(descriptor: int, name: str) -> None:
     setattr(sys, name, open(descriptor, mode, closefd=False))  # noqa: SIM115 - open as long as the process
 
 
-def begun() -> None:
-    """What exists now is here to stay; collect what comes, and import what is asked for."""
+def allow_imports() -> None:
+    """From here on all that is asked for is imported: whatever is laid out needs rich."""
     if not sys.modules.get(UNWANTED, True):
         del sys.modules[UNWANTED]
+
+
+def begun() -> None:
+    """What exists now is here to stay; collect what comes, and import what is asked for."""
+    allow_imports()
     gc.freeze()
     gc.set_threshold(COLLECT_EVERY)
     gc.enable()

@@ -38,6 +38,7 @@ from hookgate.cli.terminal.starting import open_chat, open_early, report
 from hookgate.cli.terminal.trust import introduce
 from hookgate.loop.sessions.jobs import Job
 from hookgate.program.signals import open_until_signal
+from hookgate.program.starting import allow_imports
 from hookgate.protocol.chat import Chat, Inbound, Outbound
 from hookgate.protocol.dataclasses import replace
 from hookgate.protocol.journal.values import Accepted
@@ -85,16 +86,17 @@ async def _run_interactive(settings: Settings, flags: Flags, logs: PromptLogs) -
             ports = Ports(
                 (terminal,), {terminal.name: surface}, inside=hearing, journal=journal, lists_calls=bool(hearing)
             )
+            # Before a turn that was cut off goes on, and asks something.
+            for line, answers in await recalled(settings, journal, CHAT) if journal is not None else ():
+                if answers:
+                    allow_imports()
+                    await terminal.send(Outbound(CHAT, line), "")
+                else:
+                    terminal.between(line)
             async with (
                 open_early(keyboard, terminal.between) as begins,
                 open_chat(settings, flags, ports, terminal.beside, tell) as runtime,
             ):
-                # What lays answers out may be imported now.
-                for line, answers in await recalled(settings, journal, CHAT) if journal is not None else ():
-                    if answers:
-                        await terminal.send(Outbound(CHAT, line), "")
-                    else:
-                        terminal.between(line)
                 begins()
                 if runtime.skills is not None:
                     runtime.skills.tell = terminal.between if keyboard.person else to_stderr
