@@ -13,6 +13,7 @@ from typing import Protocol
 import trio
 
 from hookgate.processes.deadlines import Deadlines
+from hookgate.processes.slot import Slot
 
 Take = Callable[[], bool]
 """Read a turn's share of what is there; False once there will be no more. Must be quick and must not raise."""
@@ -66,28 +67,20 @@ class Writes:
 
     def __init__(self) -> None:
         self._waiting: dict[Flushable, None] = {}
-        self._sleeper: trio.lowlevel.Task | None = None
+        self._filled: Slot[None] = Slot()
 
     def soon(self, writer: Flushable) -> None:
         """It is flushed once all who are about to write in this round have done so."""
         self._waiting[writer] = None
-        if (sleeper := self._sleeper) is not None:
-            self._sleeper = None
-            trio.lowlevel.reschedule(sleeper)
+        self._filled.set(None)
 
     async def run(self) -> None:
         """Until cancelled."""
         while True:
-            if not self._waiting:
-                self._sleeper = trio.lowlevel.current_task()
-                await trio.lowlevel.wait_task_rescheduled(self._abort)
-            waiting, self._waiting = self._waiting, {}
+            await self._filled.wait()
+            waiting, self._waiting, self._filled = self._waiting, {}, Slot()
             for writer in waiting:
                 writer.flush()
-
-    def _abort(self, _raise_cancel: object) -> trio.lowlevel.Abort:
-        self._sleeper = None
-        return trio.lowlevel.Abort.SUCCEEDED
 
 
 class Rounds:

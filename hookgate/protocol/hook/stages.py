@@ -125,8 +125,10 @@ class Question:
             # The same for all questions of a step at one stage, and for nearly all of a step.
             head = known.get(source) or self._head(source)
             own = encode(self._members(call))
-            usual = call is None or (call.decode is STRICT and call.origin == "native")
-            context = (known.get("context") if usual else None) or self._context(call)
+            if call is not None and not _is_plain(call):
+                context = self._context(call)
+            else:
+                context = known.get("context") or self._context(None)
             short = len(own) <= SHORT_BYTES
             self.encoded.append((head + own[1:-1] + context,) if short else (head, memoryview(own)[1:-1], context))
         return self.encoded[0]
@@ -148,9 +150,10 @@ class Question:
         return members
 
     def _context(self, call: ToolCall | None) -> bytes:
-        if call is not None and not _is_plain(call):
-            return b',"context":%b' % encode(context_members(self.step, call))
-        context = self.step.encoded["context"] = b',"context":%b' % encode(context_members(self.step))
+        """`call`: one that needed more than strict reading."""
+        context = b',"context":%b' % encode(context_members(self.step, call))
+        if call is None:
+            self.step.encoded["context"] = context
         return context
 
 
