@@ -57,6 +57,8 @@ async def test_a_line_that_ends_with_a_backslash_goes_on_in_the_next(tmp_path: P
     assert [it.body["messages"][-1]["content"] for it in server.requests] == ["one\ntwo"]
 
 
+# Without bubblewrap a line about that stands among the rows.
+@pytest.mark.needs("bwrap")
 async def test_nothing_stands_in_one_row_with_the_ctrl_c_before_it(tmp_path: Path) -> None:
     wanted = calls(("1", "bash", '{"command": "echo up > up; sleep 60"}'))
     async with open_fifo(tmp_path / "up") as tool, chat(tmp_path, hang(says("x"), 0), wanted) as (server, screen):

@@ -173,6 +173,8 @@ async def test_the_diff_of_each_turn_stands_behind_its_answer_where_several_mess
         assert await screen.ends() == 0
 
 
+# Without bubblewrap a line about that stands among the rows.
+@pytest.mark.needs("bwrap")
 async def test_a_half_typed_line_stands_there_once_however_the_width_changes(tmp_path: Path) -> None:
     def rows(draft: str, columns: int) -> list[str]:
         return [f"> {draft}"[begin : begin + columns].rstrip() for begin in range(0, len(draft) + 2, columns)]
