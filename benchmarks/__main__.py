@@ -32,6 +32,7 @@ from benchmarks.figures import Figure, Run
 from benchmarks.report import machine, rewritten, table
 from benchmarks.served import completions, load, observed, page, platforms, stored, streams
 from hookgate.assembly.logs.opening import set_up_logs
+from hookgate.program.starting import begun
 from hookgate.sections import LogSection
 
 BENCHMARKS = {
@@ -77,6 +78,8 @@ def main(names: tuple[str, ...], rounds: int, share: float, readme: bool, strict
     if readme and names:
         raise click.UsageError("--readme wants all of them")
     set_up_logs(LogSection())
+    # As hookgate's own processes are; the floors beside them stand in the same one.
+    begun()
     with tempfile.TemporaryDirectory(prefix="hookgate-bench-") as folder:
         figures = _measured(names or tuple(BENCHMARKS), Run(build("echo", Path(folder)), rounds, share))
     where = machine()

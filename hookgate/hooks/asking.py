@@ -56,23 +56,12 @@ class Asking:
             asked = Asked(kept.subject, question.stage, mount.name, question.digest, mount.digest)
             if (before := await kept.find(asked)) is not None:
                 return before
-        started = perf_counter_ns()
-        answer = await mount.hook.ask(question, timeout_s or mount.rules.timeouts[question.stage])
-        answer, failed = self._settled(
-            mount, question, (answer, perf_counter_ns() - started), owned=timeout_s is not None
-        )
-        if asked is not None and kept is not None and not failed:
-            await kept.keep(asked, answer)
-        return answer
-
-    def _settled(
-        self, mount: Mount, question: Question, given: tuple[Answer, int], *, owned: bool
-    ) -> tuple[Answer, bool]:
-        """The answer as it counts, on record, and whether the hook has failed. `given`: and how long that took."""
-        (answer, duration_ns), stage, failed = given, question.stage, False
+        started, stage, failed = perf_counter_ns(), question.stage, False
+        answer = await mount.hook.ask(question, timeout_s or mount.rules.timeouts[stage])
+        duration_ns = perf_counter_ns() - started
         # By far the most frequent answer, and one that fits everywhere but there.
         if answer is not CONTINUE or stage is Stage.APPROVE_TOOL:
-            answer, failed = self._weighed(mount, question, answer, owned=owned)
+            answer, failed = self._weighed(mount, question, answer, owned=timeout_s is not None)
         # A hook may have been dropped while it was asked.
         if (stats := self.stats.get(mount.name)) is not None:
             fails = stats.record("failed" if failed else answer.action, duration_ns)
@@ -83,7 +72,9 @@ class Asking:
             _hear(mount, question, answer, failed=failed)
             if self._events.hears_answers:
                 self._tell(mount, question, (answer, failed, duration_ns))
-        return answer, failed
+        if asked is not None and kept is not None and not failed:
+            await kept.keep(asked, answer)
+        return answer
 
     def unusable(self, mount: Mount, question: Question, reason: str) -> Answer:
         """A usable answer turned out to ask for what the hook may not do: that is a failure too."""

@@ -114,17 +114,17 @@ class Gate:
         return passed
 
     async def _message(self, question: Question, message: M, kept: Recall | None) -> M | Replied | Dropped:
-        walked, stage = await self._walk.over(question, kept=kept), question.stage
-        match walked.answer, walked.mount:
-            case ReplyWith(text=text, media=media), Mount(name=hook):
+        (asked, ended), stage = await self._walk.over(question, kept=kept), question.stage
+        match ended:
+            case Mount(name=hook), ReplyWith(text=text, media=media):
                 self.events.emit(HookModified(hook, stage, ("reply",)), question.step)
                 return Replied(hook, self.redacted(text), media)
-            case Drop() as drop, Mount(name=hook):
+            case Mount(name=hook), Drop() as drop:
                 self.events.emit(HookModified(hook, stage, ("message",)), question.step)
                 dropped = decision.dropped(hook, stage, drop)
                 return replace(dropped, reason=self.redacted(dropped.reason), tell=self.redacted(dropped.tell))
             case _:
-                passed = cast("ChatMessage", walked.question.subject)
+                passed = cast("ChatMessage", asked.subject)
                 return replace(message, text=passed.text, media=passed.media)
 
     async def before_llm(self, step: Step, request: LLMRequest) -> LLMRequest:
@@ -139,24 +139,25 @@ class Gate:
 
     async def _passed(self, step: Step, stage: Stage, subject: S) -> S:
         """A patch never changes the kind of a value, and only calls and messages have answers that end a walk."""
-        return cast("S", (await self._walk.over(Question(stage, step, subject))).question.subject)
+        asked, _ended = await self._walk.over(Question(stage, step, subject))
+        return cast("S", asked.subject)
 
     async def before_tool(
         self, step: Step, call: ToolCall, owners: Mapping[str, str] = MappingProxyType({})
     ) -> Allowed | Answered | Denied:
         """All hooks but the owner of the tool that the call is for by then, which answers in `answer_owned`."""
-        walked = await self._walk.over(Question(Stage.BEFORE_TOOL, step, call), owners)
-        passed, mount = walked.question.subject, walked.mount
+        asked, ended = await self._walk.over(Question(Stage.BEFORE_TOOL, step, call), owners)
+        passed = asked.subject
         assert isinstance(passed, ToolCall)  # noqa: S101 - a patch never changes the kind of a value
-        if mount is None:
-            return Allowed(passed)
-        match walked.answer:
-            case Respond(call=said, result=result):
+        match ended:
+            case None:
+                return Allowed(passed)
+            case mount, Respond(call=said, result=result):
                 self.events.emit(HookModified(mount.name, Stage.BEFORE_TOOL, ("result",), passed.name), step)
                 return Answered(
                     passed, replace(passed, **said), result, mount.name, mount.rules.may_respond_unapproved
                 )
-            case answer:
+            case mount, answer:
                 return Denied(passed, decision.denial(mount.name, cast("Deny", answer)))
 
     async def approve_tool(self, step: Step, call: ToolCall) -> ToolResult | tuple[Wish, ...]:

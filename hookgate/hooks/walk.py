@@ -30,15 +30,8 @@ Last = Respond | ReplyWith | Drop | Deny
 """Answers after which nobody else is asked."""
 Asked = tuple[Mount, Question]
 """A hook as it was when it was asked in this walk, and what it was asked."""
-
-
-@dataclass(slots=True)
-class Walked:
-    """Where a walk ended: the last question, and the hook whose answer ended it early, if one did."""
-
-    question: Question
-    mount: Mount | None = None
-    answer: Last | None = None
+Walked = tuple[Question, tuple[Mount, Last] | None]
+"""Where a walk ended: the last question, and whose answer ended it early, if one did."""
 
 
 @dataclass
@@ -84,16 +77,15 @@ class Walk:
                         # It stands for the execution, so those who came meanwhile judge the call first.
                         del asked[mount.name]
                     elif last is not None:
-                        return Walked(question, mount, last)
+                        return question, (mount, last)
                 if question is not seen or self.chains is not chains:
                     # The call may have another name, or a hook another process, than when the walk began.
                     break
             else:
                 changed = question is not first and stage is Stage.BEFORE_TOOL
-                walked = await self._judged_again(question, asked) if changed else Walked(question)
-                if walked.mount is not None or self.chains is chains:
-                    return walked
-                question = walked.question
+                question, ended = await self._judged_again(question, asked) if changed else (question, None)
+                if ended is not None or self.chains is chains:
+                    return question, ended
 
     def audit(self, question: Question) -> None:
         for mount in self.chains.matching(question):
@@ -109,8 +101,8 @@ class Walk:
                 continue
             question, last = self._followed(mount, question, await self.asking.ask(mount, question))
             if last is not None:
-                return Walked(question, mount, last)
-        return Walked(question)
+                return question, (mount, last)
+        return question, None
 
     def _followed(self, mount: Mount, question: Question, answer: Answer) -> tuple[Question, Last | None]:
         """What the next hook is asked, and the answer if it ends the walk."""

@@ -1,4 +1,4 @@
-"""One table of deadlines, swept by one task: a cancel scope per hook call costs more than the call's own JSON."""
+"""The deadlines of all calls in flight, swept by one task: a cancel scope for each costs more than its own JSON."""
 
 from __future__ import annotations
 
@@ -11,14 +11,11 @@ TICK_S = 0.02
 STALL_S = 0.2
 
 
-class Timed(Protocol):
-    """What waits no longer than until `deadline`, in seconds of `monotonic`. Told apart by identity."""
+class Expiring(Protocol):
+    """Calls in flight that have deadlines, in seconds of `monotonic`. Told apart by identity."""
 
-    @property
-    def deadline(self) -> float: ...
-
-    def expire(self) -> None:
-        """Its time is up. Called once; must not raise, may add to the table and remove from it."""
+    def expire(self, now: float) -> bool:
+        """End those whose time is up; whether any call is in flight. Must be quick and must not raise."""
         ...
 
 
@@ -26,20 +23,16 @@ class Deadlines:
     """Late by at most one tick, and by two after something has held the loop up."""
 
     def __init__(self) -> None:
-        self._table: dict[Timed, None] = {}
+        self._watched: dict[Expiring, None] = {}
         self._filled = trio.Event()
 
-    def add(self, timed: Timed) -> None:
-        """It expires at its deadline, unless removed first."""
-        if not self._table:
-            self._filled.set()
-        self._table[timed] = None
-
-    def remove(self, timed: Timed) -> None:
-        self._table.pop(timed, None)
+    def watch(self, calls: Expiring) -> None:
+        """Until there is none in flight: whose first one begins says so again."""
+        self._watched[calls] = None
+        self._filled.set()
 
     async def run(self) -> None:
-        """Sweep until cancelled; sleeps while the table is empty."""
+        """Sweep until cancelled; sleeps while no call is in flight."""
         while True:
             await self._filled.wait()
             before = monotonic()
@@ -47,13 +40,7 @@ class Deadlines:
             if monotonic() - before > STALL_S:
                 # Something held the loop up: answers that came in time wait in the pipes and are read first.
                 await trio.sleep(TICK_S)
-            self._sweep()
-            if not self._table:
+            now = monotonic()
+            self._watched = {calls: None for calls in self._watched if calls.expire(now)}
+            if not self._watched:
                 self._filled = trio.Event()
-
-    def _sweep(self) -> None:
-        now = monotonic()
-        for timed in [it for it in self._table if it.deadline <= now]:
-            if timed in self._table:
-                del self._table[timed]
-                timed.expire()

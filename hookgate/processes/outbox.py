@@ -83,6 +83,7 @@ class Outbox(Generic[E]):
         self._dropped = 0
         self._closed = False
         self._full = False
+        self._soon = False
         self._filled = trio.Event()
         self._urgent = trio.Event()
         self._empty = trio.Event()
@@ -103,14 +104,16 @@ class Outbox(Generic[E]):
         frame = Frame(parts)
         self._queue.append(frame)
         self._bytes += frame.size
-        if not at_once:
-            self._writes.soon(self)
-        else:
+        if at_once:
             self.flush()
+        elif not self._soon:
+            self._soon = True
+            self._writes.soon(self)
         return frame
 
     def flush(self) -> None:
         """Write what waits; what the pipe does not take is the writer task's."""
+        self._soon = False
         if self._closed:
             return
         if self._full or not self._flush():

@@ -119,7 +119,7 @@ def _timeless(line: str) -> str:
 def test_a_line_is_taken_as_the_page_says(row: list[str]) -> None:
     peer = Peer()
     for _ in range(4):
-        peer.next_id()
+        peer.request("hook.before_tool", (b"{}",))
     names = {"Reply": "answer", "ErrorReply": "error", "Stray": "stray", "Refused": "refused", "Noise": "noise"}
     (incoming,) = peer.receive(codes(row[0])[0].encode() + b"\n")
     assert names[type(incoming).__name__] == row[1]

@@ -6,7 +6,7 @@ How many a hook has at a time, and which write their own lines, is decided here.
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from contextlib import suppress
 from time import monotonic
 
@@ -18,7 +18,7 @@ from hookgate.processes.slot import UNSET, Slot
 from hookgate.protocol.codec import encode
 from hookgate.protocol.events.event import Event
 from hookgate.protocol.hook.answers import Failed
-from hookgate.protocol.hook.peer import ErrorReply, Params, Peer, Reply, notification_frame, request_parts
+from hookgate.protocol.hook.peer import ErrorReply, Params, Peer, Reply, notification_frame
 
 FEW_CALLS = 2
 """Up to this many in flight a call writes its own line. With more, or when several answers came at once and so
@@ -40,18 +40,15 @@ class Call(Slot[Settled]):
         self.call_id = 0
         self.frame: Frame | None = None
 
-    def expire(self) -> None:
-        self.set(Failed(f"no answer within {round(self.timeout_s * 1000)} ms"))
-
 
 class Calls:
     """`limit`: how many it may have at a time; more wait. `cancels`: it wants to hear of calls that nobody waits for
-    any more. `burst`: several answers have just come at once."""
+    any more."""
 
     def __init__(self, peer: Peer, outbox: Outbox[Event], deadlines: Deadlines, limit: int) -> None:
         self.limit = limit
         self.cancels = False
-        self.burst = False
+        self._burst = False
         self._peer, self._outbox, self._deadlines = peer, outbox, deadlines
         self._calls: dict[int, Call] = {}
         self._waiting: deque[Call] = deque()
@@ -62,7 +59,6 @@ class Calls:
         """To be waited for, and then ended, whatever comes of it. `params` is encoded when the call is sent, for the
         seconds that are left then."""
         call = Call(method, params, timeout_s)
-        self._deadlines.add(call)
         if self._ended:
             call.set(Failed(self._ended))
         elif len(self._calls) < self.limit:
@@ -75,7 +71,6 @@ class Calls:
 
     def end(self, call: Call) -> None:
         """Its place is free for the next; a hook that wants to know is told to stop."""
-        self._deadlines.remove(call)
         if not call.call_id:
             with suppress(ValueError):
                 self._waiting.remove(call)
@@ -88,9 +83,11 @@ class Calls:
         if not self._calls and self._idle is not None:
             self._idle.set()
 
-    def answered(self, reply: Reply | ErrorReply) -> None:
-        """It belongs to a call in flight: the peer has seen to that."""
-        self._calls.pop(reply.id).set(reply)
+    def answered(self, replies: Sequence[Reply | ErrorReply]) -> None:
+        """All that came at once. Each belongs to a call in flight: the peer has seen to that."""
+        self._burst = len(replies) > 1
+        for reply in replies:
+            self._calls.pop(reply.id).set(reply)
 
     def abandon(self, reason: str) -> None:
         """Every caller wakes, once."""
@@ -104,11 +101,18 @@ class Calls:
             self._idle = trio.Event()
             await self._idle.wait()
 
+    def expire(self, now: float) -> bool:
+        for call in (*self._calls.values(), *self._waiting):
+            if call.deadline <= now:
+                call.set(Failed(f"no answer within {round(call.timeout_s * 1000)} ms"))
+        return bool(self._calls)
+
     def _start(self, call: Call, left_s: float) -> None:
-        call.call_id = self._peer.next_id()
+        if not self._calls:
+            self._deadlines.watch(self)
+        call.call_id, line = self._peer.request(call.method, call.params(left_s))
         self._calls[call.call_id] = call
-        parts = request_parts(call.call_id, call.method, call.params(left_s))
-        call.frame = self._outbox.send(parts, at_once=len(self._calls) <= FEW_CALLS and not self.burst)
+        call.frame = self._outbox.send(line, at_once=len(self._calls) <= FEW_CALLS and not self._burst)
         # Once it is closed the end is near, and wakes every caller.
         if call.frame is None and not self._outbox.closed:
             call.set(Failed("it does not read its stdin"))

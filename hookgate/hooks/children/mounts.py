@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import AsyncGenerator, Callable, Sequence
 from contextlib import asynccontextmanager, closing
+from functools import partial
 
 import structlog
 import trio
@@ -82,7 +83,7 @@ class _Running:
 
     @property
     def mount(self) -> Mount:
-        parts = (self.hook, self.plan.rules, self.plan.spec, lambda: self.hook.program)
+        parts = (self.hook, self.plan.rules, self.plan.spec, partial(getattr, self.hook, "program"))
         return Mount(*parts) if self.plan.rank is None else _Ranked(*parts, self.plan.rank)
 
 

@@ -211,15 +211,14 @@ class HookProcess:
             await self._outbox.run()
 
     def take(self, data: bytes) -> int:
-        messages, answered = self._peer.receive(data), 0
-        for incoming in messages:
-            if isinstance(incoming, _REPLIES):
-                self._calls.answered(incoming)
-                answered += 1
-            else:
-                self._note(incoming)
-        self._calls.burst = answered > 1
-        return 0 if answered else max(len(data), FLOOD_LINE_BYTES * len(messages))
+        messages = self._peer.receive(data)
+        replies = [incoming for incoming in messages if isinstance(incoming, _REPLIES)]
+        self._calls.answered(replies)
+        if len(replies) < len(messages):
+            for incoming in messages:
+                if not isinstance(incoming, _REPLIES):
+                    self._note(incoming)
+        return 0 if replies else max(len(data), FLOOD_LINE_BYTES * len(messages))
 
     def _note(self, incoming: Refused | Stray | Noise | Oversize) -> None:
         match incoming:

@@ -65,9 +65,6 @@ class Call(Slot[Reply | Lost]):
         if self.stirred is not None:
             self.stirred.set()
 
-    def expire(self) -> None:
-        self.set(Lost("timeout", f"no answer within {round(self.timeout_s * 1000)} ms"))
-
 
 class Calls:
     """`cancels`: the extension wants to hear of tool calls that nobody waits for any more. `serves`: it may give the
@@ -102,12 +99,11 @@ class Calls:
             return Lost("disconnected", self._ended)
         call = Call(self._peer.next_id(kind), kind, timeout_s, chat)
         self._calls[call.id] = call
-        self._deadlines.add(call)
+        self._deadlines.watch(self)
         try:
             self._send(call, line_of(frame(call.id)))
             return cast("R | Lost", await (_serving(call) if self.serves else call.wait()))
         finally:
-            self._deadlines.remove(call)
             self._settle(call)
 
     def answered(self, reply: Reply | BadReply) -> None:
@@ -119,6 +115,12 @@ class Calls:
         self._ended = reason
         for call in self._calls.values():
             call.set(Lost("disconnected", reason))
+
+    def expire(self, now: float) -> bool:
+        for call in self.in_flight:
+            if call.deadline <= now:
+                call.set(Lost("timeout", f"no answer within {round(call.timeout_s * 1000)} ms"))
+        return bool(self._calls)
 
     async def drained(self) -> None:
         """Until no call is in flight."""

@@ -14,7 +14,7 @@ from typing import Any, cast
 from hookgate.protocol.codec import decode, encode, repeated_member
 from hookgate.protocol.dataclasses import dataclass
 from hookgate.protocol.errors import BadMessage
-from hookgate.protocol.framing import MAX_MESSAGE_BYTES, SHORT_BYTES, LineSplitter, Oversize
+from hookgate.protocol.framing import MAX_MESSAGE_BYTES, LineSplitter, Oversize
 
 METHOD_NOT_FOUND = -32601
 LARGE_BYTES = 16 * 1024
@@ -32,6 +32,7 @@ MAX_KNOWN = 8
 the same to each."""
 
 Params = Sequence[bytes | memoryview]
+"""An encoded JSON object in pieces: more than two only where it is so large that it should not be copied."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,11 +83,12 @@ class Peer:
         self._pending: set[int] = set()
         self._known: dict[bytes, Reply] = {}
 
-    def next_id(self) -> int:
-        """The id of a new pending call."""
-        self._last_id += 1
-        self._pending.add(self._last_id)
-        return self._last_id
+    def request(self, method: str, params: Params) -> tuple[int, list[bytes | memoryview]]:
+        """A new pending call: its id, and its line in pieces, to be written one after the other."""
+        call_id = self._last_id = self._last_id + 1
+        self._pending.add(call_id)
+        parts = [_head(method) % call_id, *params, b"}\n"]
+        return call_id, [b"".join(parts)] if len(params) <= 2 else parts
 
     def forget(self, call_id: int) -> None:
         """Nobody waits for this call any more: its reply will be Stray."""
@@ -98,8 +100,8 @@ class Peer:
         for line in self._lines.feed(data):
             if isinstance(line, Oversize):
                 complete.append(self._lost(line))
-            elif line.strip():
-                complete.append(self._answer(line))
+            elif (incoming := self._answer(line)) is not None:
+                complete.append(incoming)
         return complete
 
     def _lost(self, line: Oversize) -> ErrorReply | Oversize:
@@ -111,11 +113,12 @@ class Peer:
         self._pending.discard(call_id)
         return ErrorReply(call_id, f"its answer of {line.size} bytes is over the limit")
 
-    def _answer(self, line: bytes) -> Incoming:
-        """Read, unless all of it but its id has been read before: then its result is the very same value."""
+    def _answer(self, line: bytes) -> Incoming | None:
+        """Read, unless all of it but its id has been read before: then its result is the very same value. None: the
+        line is blank."""
         head = _HEAD.match(line)
         if head is None or len(line) > LARGE_BYTES:
-            return self._read(line)
+            return self._read(line) if line.strip() else None
         rest, call_id = line[head.end() :], int(head[1] or head[2])
         known = self._known.get(rest)
         if known is not None and call_id in self._pending:
@@ -160,12 +163,6 @@ class Peer:
         return Reply(call_id, members.get("result"))
 
 
-def request_parts(call_id: int, method: str, params: Params) -> list[bytes | memoryview]:
-    """A line in pieces, to be written one after the other; `params` is an encoded JSON object in pieces."""
-    parts = [_head(method) % call_id, *params, b"}\n"]
-    return parts if sum(map(len, params)) > SHORT_BYTES else [b"".join(parts)]
-
-
 @lru_cache(maxsize=64)
 def _head(method: str) -> bytes:
     """Without the id."""
@@ -173,7 +170,7 @@ def _head(method: str) -> bytes:
 
 
 def request_frame(call_id: int, method: str, params: bytes) -> bytes:
-    return b"".join(request_parts(call_id, method, (params,)))
+    return b"".join((_head(method) % call_id, params, b"}\n"))
 
 
 def notification_frame(method: str, params: bytes) -> bytes:

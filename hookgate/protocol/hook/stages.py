@@ -125,10 +125,10 @@ class Question:
             # The same for all questions of a step at one stage, and for nearly all of a step.
             head = known.get(source) or self._head(source)
             own = encode(self._members(call))
-            if call is not None and not _is_plain(call):
-                context = self._context(call)
-            else:
+            if call is None or (call.origin == "native" and (call.decode is STRICT or call.decode == STRICT)):
                 context = known.get("context") or self._context(None)
+            else:
+                context = self._context(call)
             short = len(own) <= SHORT_BYTES
             self.encoded.append((head + own[1:-1] + context,) if short else (head, memoryview(own)[1:-1], context))
         return self.encoded[0]
@@ -161,10 +161,6 @@ class Question:
 def _deadline(timeout_s: float) -> bytes:
     """The end of the params. What is configured for a hook is nearly always all that its calls have."""
     return b',"deadline_ms":%d}' % round(timeout_s * 1000)
-
-
-def _is_plain(call: ToolCall) -> bool:
-    return call.origin == "native" and (call.decode is STRICT or call.decode == STRICT)
 
 
 @known_again(most=64)

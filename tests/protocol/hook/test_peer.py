@@ -20,9 +20,15 @@ from hookgate.protocol.hook.peer import (
 )
 
 
+def _asked(peer: Peer) -> int:
+    """The id of one more call."""
+    call_id, _line = peer.request("hook.before_tool", (b"{}",))
+    return call_id
+
+
 def _peer(calls: int = 3, cap: int = 1 << 20) -> Peer:
     peer = Peer(cap)
-    assert [peer.next_id() for _ in range(calls)] == list(range(1, calls + 1))
+    assert [_asked(peer) for _ in range(calls)] == list(range(1, calls + 1))
     return peer
 
 
@@ -56,7 +62,7 @@ def test_a_reply_after_its_call_was_forgotten_is_stray() -> None:
     peer = _peer()
     peer.forget(2)
     assert peer.receive(_line({"id": 2, "result": 1})) == [Stray(2)]
-    assert peer.next_id() == 4
+    assert _asked(peer) == 4
 
 
 @pytest.mark.parametrize(
@@ -109,7 +115,7 @@ def test_a_large_changed_value_may_hold_the_same_member_in_many_objects() -> Non
 @pytest.mark.parametrize("head", ['"jsonrpc":"2.0","id":%d', '"id":%d,"jsonrpc":"2.0"', '"id": %d, "jsonrpc": "2.0"'])
 def test_an_answer_that_was_given_before_is_the_same_value_for_a_pending_call_alone(head: str) -> None:
     peer, line = Peer(), "{" + head + ',"result":{"action":"modify","request":{"options":{"n":[1]}}}}\n'
-    first, second = peer.next_id(), peer.next_id()
+    first, second = _asked(peer), _asked(peer)
     (before,) = peer.receive((line % first).encode())
     (again,) = peer.receive((line % second).encode())
     assert isinstance(before, Reply)
@@ -121,7 +127,7 @@ def test_an_answer_that_was_given_before_is_the_same_value_for_a_pending_call_al
 
 def test_what_an_answer_says_of_its_id_counts_each_time() -> None:
     peer, line = Peer(), '{"jsonrpc":"2.0","id":%d,"result":{"action":"modify"},"id":1}\n'
-    assert (peer.next_id(), peer.next_id()) == (1, 2)
+    assert (_asked(peer), _asked(peer)) == (1, 2)
     assert peer.receive((line % 1).encode()) == [ErrorReply(1, "its answer has the member 'id' twice")]
     assert peer.receive((line % 2).encode()) == [Stray(1)]
 

@@ -10,9 +10,9 @@ from typing import Any
 import pytest
 
 from hookgate.protocol.chat import Chat, ChatMessage, Inbound
-from hookgate.protocol.hook import peer, stages
+from hookgate.protocol.hook import stages
 from hookgate.protocol.hook.hello import hello_params
-from hookgate.protocol.hook.peer import notification_frame, request_frame, request_parts
+from hookgate.protocol.hook.peer import Peer, notification_frame, request_frame
 from hookgate.protocol.hook.stages import Question, Stage, Subject
 from hookgate.protocol.values import (
     Decode,
@@ -91,10 +91,9 @@ def test_the_params_of_a_question_are_encoded_once() -> None:
 
 @pytest.mark.parametrize("stage", Stage)
 def test_a_line_is_the_same_in_one_piece_and_in_several(stage: Stage, monkeypatch: pytest.MonkeyPatch) -> None:
-    short = request_parts(1, stage.method, Question(stage, STEP, SUBJECTS[stage]).params_parts(5))
-    monkeypatch.setattr(peer, "SHORT_BYTES", 0)
+    _id, short = Peer().request(stage.method, Question(stage, STEP, SUBJECTS[stage]).params_parts(5))
     monkeypatch.setattr(stages, "SHORT_BYTES", 0)
-    long = request_parts(1, stage.method, Question(stage, STEP, SUBJECTS[stage]).params_parts(5))
+    _id, long = Peer().request(stage.method, Question(stage, STEP, SUBJECTS[stage]).params_parts(5))
     assert (len(short), len(long)) == (1, 6)
     assert short[0] == b"".join(long)
 
