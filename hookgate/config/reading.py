@@ -7,8 +7,8 @@ from __future__ import annotations
 
 import os
 import tomllib
-from collections.abc import Sequence
-from functools import cache
+from collections.abc import Generator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import cast
 
@@ -37,14 +37,14 @@ def load(path: Path | None) -> tuple[Config, Path]:
     return _chosen(_placed(parse(text, file), file.resolve().parent)), file.resolve()
 
 
-@cache
-def _build() -> None:
-    """The models' validator, without plugins of pydantic: to find some it reads the entry points of all packages that
-    is installed, which takes a thirtieth of a start."""
+@contextmanager
+def _without_plugins() -> Generator[None]:
+    """Of pydantic, for the models that are built inside: to find some it reads the entry points of all packages that
+    are installed, which takes a thirtieth of a start."""
     before = os.environ.get(NO_PLUGINS)
     os.environ[NO_PLUGINS] = "__all__"
     try:
-        Config.model_rebuild()
+        yield
     finally:
         if before is None:
             del os.environ[NO_PLUGINS]
@@ -74,16 +74,16 @@ def _placed(config: Config, base: Path) -> Config:
 
 
 def parse(text: str, file: Path) -> Config:
-    _build()
     try:
         data = tomllib.loads(text)
     except tomllib.TOMLDecodeError as error:
         raise ConfigError(f"{file}: {error}") from None
     try:
         named = cast("object", data.get("channels"))
-        return Config.model_validate(
-            data, context=cast("dict[str, object]", named) if isinstance(named, dict) else ()
-        )
+        with _without_plugins():
+            return Config.model_validate(
+                data, context=cast("dict[str, object]", named) if isinstance(named, dict) else ()
+            )
     except ValidationError as error:
         first, *others = mistakes(error, Config, _where(text))
         raise ConfigError(f"{file}: {first}", tuple(f"{file}: {other}" for other in others)) from None

@@ -1,9 +1,7 @@
 """`hookgate.toml` as frozen models: every key, its type, its usual value, subject by subject. Reads no file."""
 
-from __future__ import annotations
-
 from collections.abc import Collection
-from typing import Annotated, Literal
+from typing import Annotated, Literal, Self
 from urllib.parse import urlsplit
 
 from pydantic import Field, field_validator, model_validator
@@ -14,7 +12,7 @@ from hookgate.sections.approvals import ApprovalSection, PersonSection
 from hookgate.sections.gateway import KEYED, ChannelSection, GatewaySection, HttpSection, RouteSection
 from hookgate.sections.guards import GuardsSection
 from hookgate.sections.hooks import HooksSection
-from hookgate.sections.section import Name, Section, Several, nested
+from hookgate.sections.section import Later, Name, Section, Several, nested
 from hookgate.sections.skills import SkillsSection
 from hookgate.sections.telemetry import TelemetrySection
 from hookgate.sections.tools import DynamicSection, McpDefaults, ToolsSection
@@ -57,27 +55,27 @@ class ControlSection(Section):
 
 
 class Config(Section):
-    agent: AgentSection = nested()
-    agents: dict[Name, AssistantSection] = Field(default_factory=dict)
-    providers: dict[Name, ProviderSection] = Field(default_factory=dict)
-    models: dict[Annotated[str, Field(pattern=r"^[^/]+/.+$")], ModelSection] = Field(default_factory=dict)
-    hooks: HooksSection = nested()
-    people: dict[Name, PersonSection] = Field(default_factory=dict)
-    approvals: Several[ApprovalSection] = ()
-    tools: ToolsSection = nested()
-    skills: SkillsSection = nested()
-    guards: GuardsSection = nested()
-    dynamic: DynamicSection = nested()
-    mcp: McpDefaults = nested()
-    zot: ZotSection = nested()
-    gateway: GatewaySection = nested()
-    channels: dict[Name, ChannelSection] = Field(default_factory=dict)
-    routes: Several[RouteSection] = ()
-    http: HttpSection = nested()
-    store: StoreSection = nested()
-    log: LogSection = nested()
-    telemetry: TelemetrySection = nested()
-    control: ControlSection = nested()
+    agent: Later[AgentSection] = nested(AgentSection)
+    agents: dict[Name, Later[AssistantSection]] = Field(default_factory=dict)
+    providers: dict[Name, Later[ProviderSection]] = Field(default_factory=dict)
+    models: dict[Annotated[str, Field(pattern=r"^[^/]+/.+$")], Later[ModelSection]] = Field(default_factory=dict)
+    hooks: Later[HooksSection] = nested(HooksSection)
+    people: dict[Name, Later[PersonSection]] = Field(default_factory=dict)
+    approvals: Several[Later[ApprovalSection]] = ()
+    tools: Later[ToolsSection] = nested(ToolsSection)
+    skills: Later[SkillsSection] = nested(SkillsSection)
+    guards: Later[GuardsSection] = nested(GuardsSection)
+    dynamic: Later[DynamicSection] = nested(DynamicSection)
+    mcp: Later[McpDefaults] = nested(McpDefaults)
+    zot: Later[ZotSection] = nested(ZotSection)
+    gateway: Later[GatewaySection] = nested(GatewaySection)
+    channels: dict[Name, Later[ChannelSection]] = Field(default_factory=dict)
+    routes: Several[Later[RouteSection]] = ()
+    http: Later[HttpSection] = nested(HttpSection)
+    store: Later[StoreSection] = nested(StoreSection)
+    log: Later[LogSection] = nested(LogSection)
+    telemetry: Later[TelemetrySection] = nested(TelemetrySection)
+    control: Later[ControlSection] = nested(ControlSection)
 
     @property
     def keyed(self) -> tuple[str, ...]:
@@ -108,7 +106,7 @@ class Config(Section):
         return people
 
     @model_validator(mode="after")
-    def _knows_its_names(self) -> Config:
+    def _knows_its_names(self) -> Self:
         models = {"agent": self.agent.model, **{f"agents.{name}": it.model for name, it in self.agents.items()}}
         for place, model in models.items():
             _known(f"{place}.model", "provider", (model or "").partition("/")[0], self.providers)

@@ -1,8 +1,6 @@
 """`[agent]`, `[providers]` and `[models]`: who answers, where, and what a model is known to do."""
 
-from __future__ import annotations
-
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, Literal, Self
 from urllib.parse import urlsplit
 
 from pydantic import AfterValidator, Field, field_validator, model_validator
@@ -102,7 +100,7 @@ class ProviderSection(Section):
         return url.rstrip("/")
 
     @model_validator(mode="after")
-    def _is_complete(self) -> ProviderSection:
+    def _is_complete(self) -> Self:
         if self.kind == "scripted" and not self.script:
             raise ValueError('a scripted provider needs script = "FILE.json"')
         return self

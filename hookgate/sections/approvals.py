@@ -1,9 +1,7 @@
 """`[people]` and `[[approvals]]`: who is who, which calls a person is asked about, and who may decide."""
 
-from __future__ import annotations
-
 from fnmatch import fnmatchcase
-from typing import Annotated, Literal, get_args
+from typing import Annotated, Literal, Self, get_args
 
 from pydantic import Field, field_validator, model_validator
 
@@ -47,13 +45,13 @@ class ApprovalSection(MatchSection):
         return patterns
 
     @model_validator(mode="after")
-    def _names_tools(self) -> ApprovalSection:
+    def _names_tools(self) -> Self:
         if not self.tools:
             raise ValueError('name the tools it is about, for example tools = ["bash"] (or ["*"])')
         return self
 
     @model_validator(mode="after")
-    def _lets_the_requester_decide_or_not(self) -> ApprovalSection:
+    def _lets_the_requester_decide_or_not(self) -> Self:
         if self.self_approval is False and "requester" in self.approvers:
             raise ValueError("approvers names the requester, and self_approval = false shuts them out")
         return self

@@ -1,8 +1,6 @@
 """`[gateway]`, `[channels]`, `[[routes]]` and `[http]`: who is heard where, and which agent answers there."""
 
-from __future__ import annotations
-
-from typing import Annotated, Literal
+from typing import Annotated, Literal, Self
 from urllib.parse import urlsplit
 
 from pydantic import BeforeValidator, Field, field_validator, model_validator
@@ -110,7 +108,7 @@ class ChannelSection(Section):
     events: OneOrSeveral[Told] = ()
 
     @model_validator(mode="after")
-    def _is_whole(self) -> ChannelSection:
+    def _is_whole(self) -> Self:
         """Keys of another kind do nothing here, and what a kind cannot do without is there."""
         own = KEYS_OF[self.kind]
         of_others = {key for keys in KEYS_OF.values() for key in keys if key not in own}

@@ -1,12 +1,10 @@
 """`[guards]`: the guards that come with hookgate, each off or on in one line."""
 
-from __future__ import annotations
-
 from typing import Literal, get_args
 
 from pydantic import Field, field_validator, model_validator
 
-from hookgate.sections.section import Count, Globs, Mode, Section, Several, nested
+from hookgate.sections.section import Count, Globs, Later, Mode, Section, Several, nested
 
 
 class GuardSection(Section):
@@ -80,10 +78,10 @@ class RedactionGuard(GuardSection):
 class GuardsSection(Section):
     """The guards that come with hookgate; `schema` is always on."""
 
-    loop: LoopGuard = nested()
-    fan_out: FanOutGuard = nested()
-    read_before_write: ReadBeforeWriteGuard = nested()
-    plan_first: PlanFirstGuard = nested()
-    test_edit: TestEditGuard = nested()
-    shell: ShellGuard = nested()
-    redaction: RedactionGuard = nested()
+    loop: Later[LoopGuard] = nested(LoopGuard)
+    fan_out: Later[FanOutGuard] = nested(FanOutGuard)
+    read_before_write: Later[ReadBeforeWriteGuard] = nested(ReadBeforeWriteGuard)
+    plan_first: Later[PlanFirstGuard] = nested(PlanFirstGuard)
+    test_edit: Later[TestEditGuard] = nested(TestEditGuard)
+    shell: Later[ShellGuard] = nested(ShellGuard)
+    redaction: Later[RedactionGuard] = nested(RedactionGuard)

@@ -1,15 +1,13 @@
 """`[hooks]`: hook processes, and what each is asked."""
 
-from __future__ import annotations
-
-from typing import Annotated, Literal, cast
+from typing import Annotated, Literal, Self, cast
 
 from pydantic import Field, field_validator, model_validator
 
 from hookgate.mistakes import close
 from hookgate.protocol.hook.match import unknown_event
 from hookgate.protocol.hook.stages import Stage
-from hookgate.sections.section import Count, Globs, MatchSection, Milliseconds, Mode, Section, Several, nested
+from hookgate.sections.section import Count, Globs, Later, MatchSection, Milliseconds, Mode, Section, Several, nested
 
 Policy = Literal["continue", "deny", "abort"]
 StageName = Annotated[Stage, Field(strict=False)]
@@ -38,7 +36,7 @@ class HookSection(Section):
     intercept: Several[StageName] = ()
     observe: Globs = ()
     event_method: Literal["hook.event", "hook.runtime_event"] = "hook.event"
-    match: MatchSection = nested()
+    match: Later[MatchSection] = nested(MatchSection)
     mode: Mode = "enforce"
     on_failure: Policy | dict[StageName, Policy] = "continue"
     timeout_ms: Milliseconds | dict[StageName, Milliseconds] | None = None
@@ -73,7 +71,7 @@ class HookSection(Section):
         return names
 
     @model_validator(mode="after")
-    def _does_something(self) -> HookSection:
+    def _does_something(self) -> Self:
         if not self.intercept and not self.observe:
             tools = 'one that brings tools is asked for them with intercept = ["before_tool"]'
             raise ValueError(f"it neither intercepts nor observes anything: {tools}")
@@ -101,7 +99,7 @@ MODIFIABLE = (
 
 
 class HooksSection(Section):
-    defaults: HookDefaults = nested()
-    processes: dict[Annotated[str, Field(pattern=r"^[A-Za-z0-9_.-]{1,64}$")], HookSection] = Field(
+    defaults: Later[HookDefaults] = nested(HookDefaults)
+    processes: dict[Annotated[str, Field(pattern=r"^[A-Za-z0-9_.-]{1,64}$")], Later[HookSection]] = Field(
         default_factory=dict
     )

@@ -1,12 +1,14 @@
-"""What all sections share: they are frozen, and what they do not know is a mistake."""
+"""What all sections share: they are frozen, and what they do not know is a mistake.
 
-from __future__ import annotations
+Their annotations are values where they stand: of a string pydantic would have to make one again, at each start.
+"""
 
 from difflib import get_close_matches
 from fnmatch import fnmatchcase
 from typing import Annotated, Any, Literal, TypeVar
 
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, ValidationInfo
+from pydantic_core.core_schema import CoreSchema, with_info_plain_validator_function
 
 T = TypeVar("T")
 
@@ -47,9 +49,23 @@ class Section(BaseModel):
     model_config = ConfigDict(frozen=True, extra="forbid", defer_build=True, strict=True)
 
 
-def nested() -> Any:  # noqa: ANN401 - takes the type of the field
-    """A section that may be missing, validated with the whole: for a default of its own a model would be built."""
-    return Field(default_factory=dict, validate_default=True)
+class _Later:
+    """A section is built when the first of its kind is read: most files have few of them, and each takes a
+    millisecond of a start."""
+
+    def __get_pydantic_core_schema__(self, section: type[Section], _handler: object) -> CoreSchema:
+        def read(value: object, info: ValidationInfo) -> Section:
+            return section.model_validate(value, context=info.context)
+
+        return with_info_plain_validator_function(read)
+
+
+Later = Annotated[T, _Later()]
+
+
+def nested(section: type[Section]) -> Any:  # noqa: ANN401 - takes the type of the field
+    """A section that may be missing: then it is as it usually is, and not even built."""
+    return Field(default_factory=section.model_construct)
 
 
 class MatchSection(Section):

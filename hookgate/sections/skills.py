@@ -1,7 +1,5 @@
 """`[skills]`: the instructions that a model may load."""
 
-from __future__ import annotations
-
 from hookgate.sections.section import Section, Several
 
 

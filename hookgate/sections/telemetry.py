@@ -1,7 +1,5 @@
 """`[telemetry]`: where traces of turns go."""
 
-from __future__ import annotations
-
 from typing import Annotated
 
 from pydantic import Field

@@ -1,12 +1,10 @@
 """`[tools]`, `[dynamic]` and `[mcp]`: which tools there are, and which of them a request ships."""
 
-from __future__ import annotations
-
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, Literal, Self
 
 from pydantic import Field, model_validator
 
-from hookgate.sections.section import Channels, Count, Globs, Milliseconds, Section, Several, Variable, nested
+from hookgate.sections.section import Channels, Count, Globs, Later, Milliseconds, Section, Several, Variable, nested
 
 
 class PreferenceSection(Section):
@@ -46,9 +44,9 @@ class ToolsSection(Section):
     max_tools: Annotated[int, Field(ge=0)] = 0
     max_tokens: Annotated[int, Field(ge=0)] = 0
     pinned: Globs = ()
-    preferences: Several[PreferenceSection] = ()
+    preferences: Several[Later[PreferenceSection]] = ()
     aliases: dict[str, dict[str, str]] = Field(default_factory=dict)
-    delegate: DelegateSection = nested()
+    delegate: Later[DelegateSection] = nested(DelegateSection)
 
 
 class DynamicSection(Section):
@@ -81,7 +79,7 @@ class McpSection(Section):
     timeout_ms: Milliseconds = 60_000
 
     @model_validator(mode="after")
-    def _fits_its_transport(self) -> McpSection:
+    def _fits_its_transport(self) -> Self:
         if self.transport == "stdio" and (not self.command or self.url or self.token_env):
             raise ValueError("a stdio server has a command, and neither url nor token_env")
         if self.transport == "http" and (not self.url or self.command):
@@ -93,4 +91,6 @@ class McpDefaults(Section):
     """`model_may_connect`: whether the model has mcp_connect, mcp_disconnect and mcp_list, behind approval."""
 
     model_may_connect: bool = False
-    servers: dict[Annotated[str, Field(pattern=r"^[a-z][a-z0-9_]{1,63}$")], McpSection] = Field(default_factory=dict)
+    servers: dict[Annotated[str, Field(pattern=r"^[a-z][a-z0-9_]{1,63}$")], Later[McpSection]] = Field(
+        default_factory=dict
+    )

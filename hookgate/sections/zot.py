@@ -1,12 +1,10 @@
 """`[zot]`: zot extensions, all together and one by one."""
 
-from __future__ import annotations
-
 from typing import Literal
 
 from pydantic import Field
 
-from hookgate.sections.section import MatchSection, Milliseconds, Section, Several, nested
+from hookgate.sections.section import Later, MatchSection, Milliseconds, Section, Several, nested
 
 
 class ZotExtension(Section):
@@ -17,7 +15,7 @@ class ZotExtension(Section):
     fail_closed: bool | None = None
     env: dict[str, str] = Field(default_factory=dict)
     env_pass: Several[str] = ()
-    match: MatchSection = nested()
+    match: Later[MatchSection] = nested(MatchSection)
     timeout_ms: Milliseconds | None = None
 
 
@@ -39,4 +37,4 @@ class ZotSection(Section):
     fail_closed: bool = False
     hello_timeout_ms: Milliseconds = 10_000
     start_timeout_ms: Milliseconds = 300_000
-    extensions: dict[str, ZotExtension] = Field(default_factory=dict)
+    extensions: dict[str, Later[ZotExtension]] = Field(default_factory=dict)
