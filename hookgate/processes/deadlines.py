@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Generator
+from contextlib import contextmanager
 from time import monotonic
 from typing import Protocol
 
 import trio
+
+from hookgate.protocol.dataclasses import dataclass
 
 TICK_S = 0.02
 STALL_S = 0.2
@@ -57,3 +61,20 @@ class Deadlines:
             if timed in self._table:
                 del self._table[timed]
                 timed.expire()
+
+
+@dataclass(frozen=True, eq=False)
+class _Overdue:
+    deadline: float
+    expire: Callable[[], None]
+
+
+@contextmanager
+def overdue(deadlines: Deadlines, seconds: float, tell: Callable[[], None]) -> Generator[None]:
+    """`tell` is called once where what is inside takes longer."""
+    timed = _Overdue(monotonic() + seconds, tell)
+    deadlines.add(timed)
+    try:
+        yield
+    finally:
+        deadlines.remove(timed)

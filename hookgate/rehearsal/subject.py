@@ -5,13 +5,14 @@ Whether the gate would ask it at all is in its rules; what its answer counts for
 
 from __future__ import annotations
 
-from collections.abc import AsyncGenerator
+from collections.abc import AsyncGenerator, Callable
 from contextlib import AsyncExitStack, asynccontextmanager
 from time import perf_counter_ns
 
 from hookgate.hooks.children.mounts import Plan
 from hookgate.hooks.children.process import HookProcess, ProcessSpec, open_process
-from hookgate.processes.child import HelloFailed
+from hookgate.processes.child import LATE_S, HelloFailed
+from hookgate.processes.deadlines import overdue
 from hookgate.processes.pipes import TakeLines
 from hookgate.processes.rounds import open_rounds
 from hookgate.protocol.dataclasses import dataclass
@@ -19,6 +20,14 @@ from hookgate.protocol.hook.answers import Answer, Failed
 from hookgate.protocol.hook.stages import Question, Stage
 from hookgate.protocol.values import ToolSpec
 from hookgate.rehearsal.verdict import Verdict, judge, judge_owned, unasked
+
+
+@dataclass(frozen=True)
+class Telling:
+    """What hears the lines that the hook says to people, and, once, that it has not said hello for LATE_S."""
+
+    stderr: TakeLines
+    late: Callable[[], None]
 
 
 @dataclass(frozen=True)
@@ -79,13 +88,13 @@ class Subject:
 
 
 @asynccontextmanager
-async def open_subject(plan: Plan, stderr: TakeLines) -> AsyncGenerator[Subject]:
-    """Started and introduced, or with the reason why not. Leaving stops its whole process group and reaps it.
-    `stderr` takes its lines."""
+async def open_subject(plan: Plan, telling: Telling) -> AsyncGenerator[Subject]:
+    """Started and introduced, or with the reason why not. Leaving stops its whole process group and reaps it."""
     assert isinstance(plan.spec, ProcessSpec)  # noqa: S101 - extensions have another wire
     async with open_rounds() as rounds, AsyncExitStack() as stack:
         try:
-            process = await stack.enter_async_context(open_process(plan.spec, rounds, stderr))
+            with overdue(rounds.deadlines, LATE_S, telling.late):
+                process = await stack.enter_async_context(open_process(plan.spec, rounds, telling.stderr))
         except HelloFailed as error:
             yield Subject(plan, None, str(error))
             return

@@ -11,7 +11,7 @@ from typing import cast
 from hookgate.channels.printable import printable
 from hookgate.check.advice import about_node
 from hookgate.cli.hooks.explain import step_of
-from hookgate.cli.hooks.subjects import Named, plan_of, quiet, show_stderr
+from hookgate.cli.hooks.subjects import Named, plan_of, quiet, telling
 from hookgate.cli.hooks.wording import call_of
 from hookgate.cli.printing import say, say_json
 from hookgate.config import ConfigError
@@ -54,13 +54,13 @@ async def try_hook(named: Named, about: About, *, as_json: bool) -> int:
     quiet()
     plan, config = plan_of(named)
     question = question_of(config, about)
-    show, heard = show_stderr(plan.name), deque[bytes](maxlen=LINES_HEARD)
+    told, heard = telling(named, plan), deque[bytes](maxlen=LINES_HEARD)
 
     def take(lines: Sequence[bytes]) -> None:
-        show(lines)
+        told.stderr(lines)
         heard.extend(lines)
 
-    async with open_subject(plan, take) as subject:
+    async with open_subject(plan, replace(told, stderr=take)) as subject:
         asked = await subject.ask(question)
     audit = plan.rules.mode != "enforce"
     if as_json:

@@ -40,8 +40,12 @@ class Call(Slot[Settled]):
         self.call_id = 0
         self.frame: Frame | None = None
 
+    @property
+    def unanswered(self) -> str:
+        return f"no answer within {round(self.timeout_s * 1000)} ms"
+
     def expire(self) -> None:
-        self.set(Failed(f"no answer within {round(self.timeout_s * 1000)} ms"))
+        self.set(Failed(self.unanswered))
 
 
 class Calls:

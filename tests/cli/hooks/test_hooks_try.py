@@ -9,7 +9,7 @@ from subprocess import CompletedProcess
 
 import pytest
 
-from tests.cli.program import hook, run
+from tests.cli.program import hook, open_fifo, open_pipes, run
 from tests.cli.zot.zot_folders import extension, installed
 
 CHILD = Path(__file__).parents[2] / "children" / "hook.py"
@@ -227,6 +227,39 @@ async def test_a_bare_program_that_fails_is_not_said_to_be_well(folder: Path) ->
     ended = await run(folder, "hooks", "try", "--", sys.executable, "broken.py")
     assert 'allowed (continue, the default: a guard wants on_failure = "deny")' in ended.stdout.decode()
     assert ended.returncode == 2
+
+
+async def test_a_program_that_is_slow_to_start_is_waited_for_and_a_line_says_so(folder: Path) -> None:
+    (folder / "slow.py").write_text(f"open('begun').read(1)\n{CHILD.read_text()}")
+    async with (
+        open_fifo(folder / "begun") as fifo,
+        open_pipes(folder, "hooks", "try", "--", sys.executable, "slow.py") as screen,
+    ):
+        await screen.sees(
+            "slow: no hello yet: it is silent, or still compiling or downloading something; waiting for "
+        )
+        await screen.sees("up to 60 s (--hello-timeout SECONDS)\n")
+        await fifo.ring()
+        await screen.sees('before_tool bash {"command":"ls"}: allowed\n')
+        assert await screen.ends() == 0
+
+
+@pytest.mark.parametrize("command", [("try",), ("check",), ("bench",), ("replay", "calls.jsonl")])
+async def test_a_start_may_take_as_long_as_is_said_or_configured(folder: Path, command: tuple[str, ...]) -> None:
+    call = {"hook": "child", "stage": "before_tool", "params": {"tool": "bash", "arguments": {}}}
+    line = {"kind": "stage_call", "payload": {**call, "answer": {"action": "continue"}}}
+    (folder / "calls.jsonl").write_text(json.dumps(line))
+    mute = (sys.executable, str(CHILD), "mute")
+    for given in (("--hello-timeout", "0.2", "--", *mute), ("child",)):
+        (folder / "hookgate.toml").write_text(
+            CONFIG.replace('"child.py"]', '"child.py", "mute"]') + "[hooks.defaults]\nhello_timeout_ms = 200\n"
+        )
+        ended = await run(folder, "hooks", *command, *given)
+        assert "within 0.2 s" in f"{ended.stdout.decode()}{ended.stderr.decode()}", ended
+        assert "compil" in f"{ended.stdout.decode()}{ended.stderr.decode()}"
+        assert ended.returncode != 0
+    ended = await run(folder, "hooks", *command, "--hello-timeout", "1", "child")
+    assert b"--hello-timeout are for a program behind `--`" in ended.stderr
 
 
 async def test_a_node_that_is_too_old_is_named_by_try_and_by_doctor_as_by_check(folder: Path) -> None:
