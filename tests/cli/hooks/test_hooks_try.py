@@ -9,6 +9,12 @@ from subprocess import CompletedProcess
 
 import pytest
 
+from hookgate.hooks.rules import Rules
+from hookgate.protocol.chat import Chat, Inbound
+from hookgate.protocol.hook.answers import Failed
+from hookgate.protocol.hook.stages import Question, Stage
+from hookgate.protocol.values import LLMReply, Step, ToolCall
+from hookgate.rehearsal.verdict import judge, judge_owned
 from tests.cli.program import hook, open_fifo, open_pipes, run
 from tests.cli.zot.zot_folders import extension, installed
 
@@ -117,6 +123,19 @@ async def test_try_shows_a_hook_that_does_not_come_up_as_the_gate_would_find_it(
     assert "no usable answer: it exited with status 3" in ended.stdout.decode()
     assert ended.returncode == 1
     assert ended.stderr.decode() == "child: no database\n"
+
+
+def test_a_failure_that_closes_lets_nothing_pass_in_a_verdict_as_at_the_gate_whatever_the_policy() -> None:
+    step = Step("main", "turn", Inbound(Chat("cli", "terminal", "user"), "hello"))
+    failed, call = Failed("it is starting", closes=True), ToolCall("1", "ticket", {})
+    for weigh in (judge, judge_owned):
+        verdict = weigh("guard", Rules(), Question(Stage.BEFORE_TOOL, step, call), failed)
+        assert (verdict.decision, verdict.failed) == ("denied", "it is starting")
+    reply = Question(Stage.AFTER_LLM, step, LLMReply("p/m", "tea"))
+    withheld = judge("guard", Rules(), reply, failed)
+    assert withheld.said["changes"] == {"shown": "", "withheld_by": "guard withheld the reply: it is starting"}
+    assert (withheld.decision, getattr(withheld.after, "shown", None)) == ("changed", "")
+    assert judge("guard", Rules(), reply, Failed("it died")).decision == "allowed"
 
 
 async def test_try_takes_a_program_and_prints_json(folder: Path) -> None:
@@ -246,9 +265,8 @@ async def test_a_program_that_is_slow_to_start_is_waited_for_and_a_line_says_so(
 
 @pytest.mark.parametrize("command", [("try",), ("check",), ("bench",), ("replay", "calls.jsonl")])
 async def test_a_start_may_take_as_long_as_is_said_or_configured(folder: Path, command: tuple[str, ...]) -> None:
-    call = {"hook": "child", "stage": "before_tool", "params": {"tool": "bash", "arguments": {}}}
-    line = {"kind": "stage_call", "payload": {**call, "answer": {"action": "continue"}}}
-    (folder / "calls.jsonl").write_text(json.dumps(line))
+    asked = '"stage": "before_tool", "params": {"tool": "bash", "arguments": {}}, "answer": {"action": "continue"}'
+    (folder / "calls.jsonl").write_text(f'{{"kind": "stage_call", "payload": {{"hook": "child", {asked}}}}}')
     mute = (sys.executable, str(CHILD), "mute")
     for given in (("--hello-timeout", "0.2", "--", *mute), ("child",)):
         (folder / "hookgate.toml").write_text(
