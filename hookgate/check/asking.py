@@ -26,6 +26,7 @@ ALL_STAGES = frozenset(Stage)
 NAME = "check"
 UNKNOWN_METHOD = "hook.check_unknown"
 SHOWN_CHARS = 400
+HELLO_S = 10.0
 
 
 class WrongAnswer(BadMessage):
@@ -53,8 +54,8 @@ class Limits:
     `usual_hello_s`: what a gateway waits for hello; `late_s`: after so many it is said that hello has not come.
     """
 
-    hello_s: float = 10.0
-    usual_hello_s: float = 10.0
+    hello_s: float = HELLO_S
+    usual_hello_s: float = HELLO_S
     late_s: float = LATE_S
     call_s: float = 5.0
     again_s: float = 2.0
@@ -72,7 +73,7 @@ class Limits:
 
     def started(self, seconds: float) -> Limits:
         """Once it has said hello after so long: it need not be compiled again."""
-        return replace(self, hello_s=min(self.hello_s, max(self.usual_hello_s, 2 * seconds)))
+        return replace(self, hello_s=min(self.hello_s, max(self.usual_hello_s, HELLO_S, 2 * seconds)))
 
 
 @dataclass(frozen=True, slots=True)
