@@ -215,6 +215,38 @@ async def test_the_call_of_a_tool_of_its_own_comes_to_a_hook_whose_match_does_no
     assert shown["model_reads"] == UNANSWERED.replace("hook hook", "hook child").replace(" hook:", " child:")
 
 
+@pytest.mark.parametrize(
+    ("stages", "words", "status"),
+    [
+        (
+            '"before_llm", "before_tool"',
+            "unanswered, and the model reads: ERROR (fatal) added: hook added did not re",
+            1,
+        ),
+        # Nothing that it could have added is known.
+        ('"before_tool"', "allowed", 0),
+    ],
+)
+async def test_the_call_of_a_tool_that_it_adds_to_requests_is_that_of_a_tool_of_its_own(
+    folder: Path, stages: str, words: str, status: int
+) -> None:
+    (folder / "added.py").write_text(HINTED.replace('"before_llm", "before_tool"', stages))
+    ended = await run(folder, "hooks", "try", "--tool", "ticket", "--", sys.executable, "added.py")
+    assert f"before_tool ticket {{}}: {words}" in ended.stdout.decode(), ended
+    assert ended.returncode == status
+
+
+async def test_a_tool_of_hookgates_own_is_not_looked_for_in_requests(folder: Path) -> None:
+    (folder / "added.py").write_text(
+        HINTED.replace(
+            'elif call["method"] == "hook.before_llm":',
+            'elif "tool" not in call["params"]:\n        sys.exit(9)\n    elif 0:',
+        )
+    )
+    ended = await run(folder, "hooks", "try", "--tool", "bash", "--", sys.executable, "added.py")
+    assert (ended.returncode, b'bash {"command":"ls"}: allowed' in ended.stdout) == (0, True), ended
+
+
 async def test_a_program_with_an_sdk_says_nothing_of_stages_and_its_name_once(tmp_path: Path) -> None:
     hook(tmp_path, "guard", "")
     (tmp_path / "mine.py").write_text(
