@@ -59,9 +59,12 @@ def completion(context: click.Context, shell: str) -> None:
     """Print what makes a shell complete hookgate's commands.
 
     \b
-    bash, in ~/.bashrc:   eval "$(hookgate completion bash)"
-    zsh, in ~/.zshrc:     eval "$(hookgate completion zsh)"
-    fish: hookgate completion fish > ~/.config/fish/completions/hookgate.fish
+    In ~/.bashrc:
+      eval "$(hookgate completion bash)"
+    In ~/.zshrc:
+      eval "$(hookgate completion zsh)"
+    In ~/.config/fish/config.fish:
+      hookgate completion fish | source
     """
     from click.shell_completion import ZshComplete
 
