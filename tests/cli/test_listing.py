@@ -172,6 +172,21 @@ async def test_on_a_narrow_terminal_no_line_is_cut_in_a_word_and_a_pipe_has_it_w
         assert [line for line in screen.shown.splitlines() if len(line) > 50 and " " in line.strip()] == []
 
 
+def test_a_path_that_has_no_room_below_the_column_stands_further_to_the_left_in_one_piece() -> None:
+    path = "/root/.local/share/hookgate/extensions"
+    assert folded(f"  ok      extensions       {path} (made when it is needed)", 50) == [
+        "  ok      extensions",
+        f"           {path}",
+        "                           (made when it is",
+        "                           needed)",
+    ]
+    assert folded(f"  ok      hookgate   Python at {path}, Linux", 50) == [
+        "  ok      hookgate   Python at",
+        f"          {path},",
+        "                     Linux",
+    ]
+
+
 def test_where_the_columns_alone_are_wider_than_the_screen_each_row_is_a_block_of_what_it_holds() -> None:
     assert table(ROWS, 40, NAMES)[0] == "name       state  what for"
     assert table(ROWS, 36, NAMES) == [
