@@ -5,7 +5,7 @@ What goes wrong with the process itself is raised (NoAnswer, HookGone), a wrong 
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import field
 
 from hookgate.check.golden import (
@@ -13,6 +13,7 @@ from hookgate.check.golden import (
 )
 from hookgate.check.mailbox import Answered, ErrorAnswer, Result
 from hookgate.check.subject import Subject
+from hookgate.processes.child import LATE_S
 from hookgate.protocol.codec import encode
 from hookgate.protocol.dataclasses import dataclass, replace
 from hookgate.protocol.errors import BadMessage
@@ -25,6 +26,7 @@ ALL_STAGES = frozenset(Stage)
 NAME = "check"
 UNKNOWN_METHOD = "hook.check_unknown"
 SHOWN_CHARS = 400
+HELLO_S = 10.0
 
 
 class WrongAnswer(BadMessage):
@@ -47,9 +49,14 @@ class NothingToAsk(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Limits:
-    """Seconds: for hello, a call, a call after one was not answered, a call that takes long, the exit, all of it."""
+    """Seconds: for hello, a call, a call after one was not answered, a call that takes long, the exit, all of it.
 
-    hello_s: float = 10.0
+    `usual_hello_s`: what a gateway waits for hello; `late_s`: after so many it is said that hello has not come.
+    """
+
+    hello_s: float = HELLO_S
+    usual_hello_s: float = HELLO_S
+    late_s: float = LATE_S
     call_s: float = 5.0
     again_s: float = 2.0
     long_s: float = 10.0
@@ -63,6 +70,10 @@ class Limits:
         if self.call_s <= self.again_s:
             return self
         return replace(self, call_s=self.again_s, long_s=self.call_s)
+
+    def started(self, seconds: float) -> Limits:
+        """Once it has said hello after so long: it need not be compiled again."""
+        return replace(self, hello_s=min(self.hello_s, max(self.usual_hello_s, HELLO_S, 2 * seconds)))
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,10 +90,11 @@ class Offer:
 @dataclass
 class Known:
     """What the run has learnt about the hook so far; it outlives the single process. `injected`: tools that it has
-    added to a request."""
+    added to a request. `late`: told where its hello does not come soon."""
 
     limits: Limits
     offer: Offer = field(default_factory=Offer)
+    late: Callable[[], None] = lambda: None
     declared: Hello | None = None
     usable: list[Stage] = field(default_factory=list[Stage])
     answers_unknown: bool = False

@@ -32,6 +32,7 @@ from hookgate.check.golden import (
 from hookgate.check.mailbox import Answered, ErrorAnswer, Result
 from hookgate.check.report import Finding, failed, ok, skipped, warned
 from hookgate.check.subject import HookGone, NoAnswer, Subject
+from hookgate.processes.deadlines import overdue
 from hookgate.protocol.codec import encode
 from hookgate.protocol.dataclasses import dataclass
 from hookgate.protocol.errors import BadMessage
@@ -50,6 +51,10 @@ SPLIT_FIX = (
 )
 UNNAMED_FIX = (
     "where it answers them, name all the stages it answers as `stages` in its hello; if it only observes, nothing"
+)
+SLOW_START_FIX = (
+    "configure what is compiled or installed already (go build, npm install), or raise hello_timeout_ms in "
+    "[hooks.defaults]"
 )
 V1_FIX = "nothing for hookgate, which always sends `stages`; picoclaw does not: take all stages where it is missing"
 PARSE_FIX = "compare it with what `hookgate docs hook-json-protocol` says of this answer"
@@ -71,14 +76,20 @@ async def probe_hello(hook: Subject, known: Known) -> Finding:
     """Offered everything: all stages, all modes."""
     began = monotonic()
     offer = known.offer
-    answered = await _say_hello(hook, hello_params(offer.name, offer.stages, observes=offer.observes), known)
-    hello = known.declared = _read_hello(answered, offer.stages)
+    params = hello_params(offer.name, offer.stages, observes=offer.observes)
+    with overdue(hook.deadlines, known.limits.late_s, known.late):
+        answered = await _say_hello(hook, params, known)
+    hello, took_s = _read_hello(answered, offer.stages), monotonic() - began
+    known.declared, known.limits = hello, known.limits.started(took_s)
     if offer.configured and (problem := undeclared(hello, offer.stages)):
         named = sorted(hello.stages or ())
         raise WrongAnswer(
             f"hello: {problem}", f'"stages": {shown(named)}', f'"stages": {shown(sorted(offer.stages))}'
         )
-    return ok("hello", f"answered in {round((monotonic() - began) * 1000)} ms; {_declaration(hello)}")
+    if took_s > (usual_s := known.limits.usual_hello_s):
+        what = f"answered in {took_s:.1f} s, where a gateway waits for {usual_s:g} s; {_declaration(hello)}"
+        return warned("hello", what, SLOW_START_FIX)
+    return ok("hello", f"answered in {round(took_s * 1000)} ms; {_declaration(hello)}")
 
 
 async def probe_plain_v1(hook: Subject, known: Known) -> Finding:

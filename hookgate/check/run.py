@@ -6,7 +6,7 @@ A check that fails spoils its process, so the next one gets a fresh one.
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from contextlib import AsyncExitStack
 from dataclasses import field
 from functools import partial
@@ -74,6 +74,10 @@ AFTER_STAGES = (
 END_OF_INPUT = Probe("end of input", probe_end_of_input)
 
 SILENCE_FIX = "answer every request that has an id, and flush stdout after each line: the caller hangs"
+UNHEARD_FIX = (
+    "what compiles or downloads first (go run, npx) is built before, or given more time: --hello-timeout, or "
+    "hello_timeout_ms in [hooks.defaults] where it is configured; all else answers hook.hello, and flushes stdout"
+)
 GONE_FIX = "keep running until stdin ends, whatever a line holds; what it wrote to stderr may say why"
 STRAY_FIX = "answer each request once, with its own id as the number that came; never answer what has no id"
 START_FIX = "give the command as one would run it, without a shell; a path is taken from --dir"
@@ -97,10 +101,12 @@ async def check(
     directory: str,
     limits: Limits = LIMITS,
     offer: Offer = EVERYTHING,
+    late: Callable[[], None] = lambda: None,
 ) -> Report:
-    """Put the hook that `command` starts to the test. Leaves nothing running. Raises nothing (but Cancelled)."""
+    """Put the hook that `command` starts to the test; `late` is told where its hello does not come soon. Leaves
+    nothing running. Raises nothing (but Cancelled)."""
     began = monotonic()
-    trial = _Trial(Program(command, directory, environment), Known(limits, offer))
+    trial = _Trial(Program(command, directory, environment), Known(limits, offer, late))
     with trio.move_on_after(limits.total_s) as scope:
         await _run_plan(trial)
     if scope.cancelled_caught:
@@ -175,7 +181,7 @@ async def _judge(probe: Probe, hook: Subject, trial: _Trial) -> Finding:
         finding = failed(probe.name, str(error), fix, "the end of the process", "an answer, and then the next")
     except NoAnswer as error:
         trial.known.limits = trial.known.limits.hastier()
-        fix = probe.fix or SILENCE_FIX
+        fix = probe.fix or (UNHEARD_FIX if probe is HELLO else SILENCE_FIX)
         finding = failed(probe.name, str(error), fix, "nothing", "a line with the id of the request")
     strays = [*hook.mailbox.strays]
     hook.mailbox.strays.clear()

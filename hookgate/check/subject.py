@@ -12,6 +12,7 @@ import trio
 from hookgate.check.mailbox import Answered, Heard, Mailbox
 from hookgate.processes import group
 from hookgate.processes.child import Child, open_child
+from hookgate.processes.deadlines import Deadlines
 from hookgate.processes.pipes import Program, open_pipes
 from hookgate.processes.rounds import open_rounds
 
@@ -34,18 +35,20 @@ class NoAnswer(Exception):
 async def open_subject(start: Program, heard: Heard, patience_s: float) -> AsyncGenerator[Subject]:
     """A started process, before any hello. Leaving ends its whole group and reaps it. Raises OSError."""
     child = Child(await open_pipes(start))
-    hook = Subject(child, Mailbox(heard), patience_s)
-    async with open_rounds() as rounds, open_child(child, hook, hook.hear, rounds.reads):
-        yield hook
+    async with open_rounds() as rounds:
+        hook = Subject(child, Mailbox(heard), patience_s, rounds.deadlines)
+        async with open_child(child, hook, hook.hear, rounds.reads):
+            yield hook
 
 
 class Subject:
     """One conversation, held by one task. `patience_s` is how long a call waits unless it says otherwise."""
 
-    def __init__(self, child: Child, mailbox: Mailbox, patience_s: float) -> None:
+    def __init__(self, child: Child, mailbox: Mailbox, patience_s: float, deadlines: Deadlines) -> None:
         self.pipes = child.pipes
         self.mailbox = mailbox
         self.patience_s = patience_s
+        self.deadlines = deadlines
         self._child = child
         self._news = trio.Event()
         self._stderr: deque[str] = deque(maxlen=STDERR_LINES)

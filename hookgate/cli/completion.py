@@ -50,26 +50,49 @@ function _hookgate_completion
 end
 complete --no-files --command hookgate --arguments "(_hookgate_completion)"
 """
+ZSH = """\
+_hookgate_completion() {
+    local kind name about
+    local -a found plain described
+    local -i longest room
+    found=("${(@f)$(COMP_WORDS="${words[*]}" COMP_CWORD=$((CURRENT-1)) _HOOKGATE_COMPLETE=zsh_complete hookgate)}")
+    for kind name about in $found; do
+        (( ${#name} > longest )) && longest=${#name}
+    done
+    # What is wider than the screen zsh would cut inside a word.
+    room=$((COLUMNS - longest - 10))
+    for kind name about in $found; do
+        (( room > 0 && ${#about} > room )) && about="${${about[1,room-2]}% *}..."
+        case $kind in
+            dir) _path_files -/ ;;
+            file) _path_files -f ;;
+            plain) [[ $about == _ ]] && plain+=("$name") || described+=("$name:$about") ;;
+        esac
+    done
+    (( $#described )) && _describe -V unsorted described -U
+    (( $#plain )) && compadd -U -V unsorted -a plain
+}
+compdef _hookgate_completion hookgate
+"""
+
+
+SCRIPTS = {"bash": BASH, "zsh": ZSH, "fish": FISH}
 
 
 @click.command()
-@click.argument("shell", type=click.Choice(["bash", "zsh", "fish"]))
-@click.pass_context
-def completion(context: click.Context, shell: str) -> None:
+@click.argument("shell", type=click.Choice([*SCRIPTS]))
+def completion(shell: str) -> None:
     """Print what makes a shell complete hookgate's commands.
 
     \b
-    bash, in ~/.bashrc:   eval "$(hookgate completion bash)"
-    zsh, in ~/.zshrc:     eval "$(hookgate completion zsh)"
-    fish: hookgate completion fish > ~/.config/fish/completions/hookgate.fish
+    In ~/.bashrc:
+      eval "$(hookgate completion bash)"
+    In ~/.zshrc:
+      eval "$(hookgate completion zsh)"
+    In ~/.config/fish/config.fish:
+      hookgate completion fish | source
     """
-    from click.shell_completion import ZshComplete
-
-    ours = {"bash": BASH, "fish": FISH}
-    click.echo(ours.get(shell) or ZshComplete(context.find_root().command, {}, "hookgate", ZSH).source())
-
-
-ZSH = "_HOOKGATE_COMPLETE"
+    click.echo(SCRIPTS[shell])
 
 
 @dataclass(frozen=True)

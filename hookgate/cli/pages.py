@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import re
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import field
+from itertools import chain, repeat
 from pathlib import Path
 
 from hookgate.cli.printing import hanging, say, say_json, screen_size, table, width_shown
@@ -73,29 +74,69 @@ def show_page(name: str) -> int:
 
 
 def fitted(text: str, width: int) -> str:
-    """A page on a screen of this width: prose goes on at words; code, tables and headings are as they are."""
+    """A page on a screen of this width: prose goes on at words, a table that is wider is laid out; code and headings
+    are as they are."""
     rows, prose, fenced = list[str](), list[str](), False
     for line in text.splitlines():
         fence = line.lstrip().startswith("```")
         if fenced or fence or not line.strip() or _AS_IT_IS.match(line):
-            rows += [*_paragraph(prose, width), line]
+            rows += [*_part(prose, width), line]
             prose, fenced = [], fenced != fence
-        elif _ITEM.match(line):
-            rows += _paragraph(prose, width)
+        elif _ITEM.match(line) or (prose and _is_row(line) != _is_row(prose[0])):
+            rows += _part(prose, width)
             prose = [line]
         else:
             prose.append(line)
-    return "\n".join([*rows, *_paragraph(prose, width), ""])
+    return "\n".join([*rows, *_part(prose, width), ""])
 
 
-_AS_IT_IS = re.compile(r"[|#<]")
+_AS_IT_IS = re.compile(r"[#<]")
+_BETWEEN = re.compile(r"(?<!\\)\|")
 _ITEM = re.compile(r" *(?:[-*]|[0-9]+\.) +")
+
+
+def _is_row(line: str) -> bool:
+    return line.startswith("|")
+
+
+def _part(lines: Sequence[str], width: int) -> Sequence[str]:
+    """Prose, or the rows of a table."""
+    if max(map(len, lines), default=0) < width:
+        return lines
+    return _laid_out(lines, width) if _is_row(lines[0]) else _paragraph(lines, width)
+
+
+def _laid_out(lines: Sequence[str], width: int) -> Sequence[str]:
+    """In columns, or where these leave the last one less than half of the screen each row below its first cell; what
+    is no table as it is."""
+    names, *rows = [[cell.strip() for cell in _BETWEEN.split(line)[1:-1]] for line in lines]
+    if {len(names)} != {len(row) for row in rows} or "".join(rows.pop(0)).strip("-:"):
+        return lines
+    columns = [*zip(names, *rows, strict=True)]
+    if sum(max(map(len, column)) + 2 for column in columns[:-1]) > width // 2:
+        return [line for row in _headed(names, rows) for line in _below(row, width)]
+    if all(names):
+        return table([names, *rows], width)
+    return [*filter(None, names), *table(rows, width)]
+
+
+def _headed(names: Sequence[str], rows: Sequence[Sequence[str]]) -> Iterator[Sequence[str]]:
+    """Of two columns the names are a row as all are; of more each cell has its own before it."""
+    several = len(names) > 2
+    yield names[:1] if several else names
+    for row in rows:
+        named = zip(names[1:], row[1:], strict=True)
+        yield [row[0], *(f"{name}: {cell}" if several and name and cell else cell for name, cell in named)]
+
+
+def _below(row: Sequence[str], width: int) -> Iterator[str]:
+    """One after the other, all but the first further in."""
+    for head, cell in zip(chain([""], repeat("    ")), row, strict=False):
+        yield from hanging(head, cell, width) if cell else ()
 
 
 def _paragraph(lines: Sequence[str], width: int) -> Sequence[str]:
     """Of prose, or of an item of a list, which goes on below itself."""
-    if max(map(len, lines), default=0) < width:
-        return lines
     marked = _ITEM.match(lines[0])
     head = marked[0] if marked else ""
     return hanging(head, " ".join(line.strip() for line in lines).removeprefix(head.lstrip()), width)

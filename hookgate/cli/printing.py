@@ -166,15 +166,16 @@ def folded(line: str, width: int | None) -> list[str]:
 
 
 def hanging(head: str, text: str, width: int, indent: int | None = None) -> list[str]:
-    """`text` behind `head`, going on behind so many blanks; None: below itself. A word that no row has room for is
-    whole: a path can be copied."""
+    """`text` behind `head`, going on behind so many blanks; None: below itself. A word that has no room there stands
+    further to the left, and one that no row has room for is whole: a path can be copied."""
     rows, row, blanks = list[str](), head, " " * (len(head) if indent is None else indent)
     for word in _WORD.findall(text):
-        if row is not head and len(row + word) >= width:
-            rows.append(row)
-            row = blanks + word.lstrip()
-        else:
+        bare = word.lstrip()
+        if len(row + word) < width or (row is head and len(bare) >= width):
             row += word
+        else:
+            rows += [row.rstrip()] if row.strip() else []
+            row = (blanks if len(bare) >= width else blanks[: width - 1 - len(bare)]) + bare
     return [*rows, row]
 
 

@@ -104,7 +104,7 @@ class Asking:
     def _failed(self, mount: Mount, question: Question, failure: Failed, *, owned: bool = False) -> Answer:
         """`owned`: it is the execution that failed, and lets nothing through."""
         stage = question.stage
-        policy = mount.rules.closed(stage) if failure.closes else mount.rules.policy(stage)
+        policy = mount.rules.met(stage, failure)
         told = "audit" if mount.rules.mode == "audit" else policy
         passed = decision.let_through(question) if told == "continue" and not owned else None
         self._events.emit(HookFailed(mount.name, stage, failure.reason, told, passed), question.step)

@@ -11,6 +11,7 @@ from typing import Literal
 from hookgate.protocol.codec import canonical
 from hookgate.protocol.dataclasses import dataclass
 from hookgate.protocol.events.event import Event
+from hookgate.protocol.hook.answers import Failed
 from hookgate.protocol.hook.match import Matcher, Observed
 from hookgate.protocol.hook.stages import Question, Stage
 from hookgate.protocol.interfaces import Hook
@@ -44,10 +45,11 @@ class Rules:
         """An approver that fails refuses; that cannot be configured away."""
         return "deny" if stage is Stage.APPROVE_TOOL else self.on_failure.get(stage, "continue")
 
-    @staticmethod
-    def closed(stage: Stage) -> AnyPolicy:
-        """The policy that lets nothing pass."""
-        return "withhold" if stage is Stage.AFTER_LLM else "deny"
+    def met(self, stage: Stage, failure: Failed) -> AnyPolicy:
+        """The policy that this failure meets: of one that closes, what lets nothing pass."""
+        if failure.closes:
+            return "withhold" if stage is Stage.AFTER_LLM else "deny"
+        return self.policy(stage)
 
     @cached_property
     def timeouts(self) -> Mapping[Stage, float]:

@@ -39,9 +39,17 @@ class HelloFailed(Exception):
         self.last_words = last_words
 
 
+def unheard(seconds: float) -> str:
+    """What is wrong with one that has said nothing for so long."""
+    return f"no hello within {seconds:g} s"
+
+
 class NotAgain(HelloFailed):
     """Nor would it help to try again soon."""
 
+
+LATE_S = 3.0
+"""Whoever waits longer for a hello reads that it has not come."""
 
 Recheck = Callable[[], Awaitable[str]]
 """Asked before each start: why it may not be started any more; empty: it may."""

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Generator
+from contextlib import contextmanager
 from time import monotonic
 from typing import Protocol
 
@@ -31,6 +33,9 @@ class Deadlines:
         self._watched[calls] = None
         self._filled.set()
 
+    def forget(self, calls: Expiring) -> None:
+        self._watched.pop(calls, None)
+
     async def run(self) -> None:
         """Sweep until cancelled; sleeps while no call is in flight."""
         while True:
@@ -44,3 +49,25 @@ class Deadlines:
             self._watched = {calls: None for calls in self._watched if calls.expire(now)}
             if not self._watched:
                 self._filled = trio.Event()
+
+
+class _Overdue:
+    def __init__(self, at: float, tell: Callable[[], None]) -> None:
+        self._at, self._tell = at, tell
+
+    def expire(self, now: float) -> bool:
+        if now < self._at:
+            return True
+        self._tell()
+        return False
+
+
+@contextmanager
+def overdue(deadlines: Deadlines, seconds: float, tell: Callable[[], None]) -> Generator[None]:
+    """`tell` is called once where what is inside takes longer."""
+    waits = _Overdue(monotonic() + seconds, tell)
+    deadlines.watch(waits)
+    try:
+        yield
+    finally:
+        deadlines.forget(waits)

@@ -13,10 +13,13 @@ PASSING: frozenset[ProviderFault] = frozenset({"timeout", "network", "rate_limit
 
 
 class TurnAborted(Exception):
-    """A hook ended the turn (abort_turn, or its failure policy). The transcript keeps what happened."""
+    """A hook ended the turn (abort_turn, or its failure policy, whose reason says that it failed). The transcript
+    keeps what happened."""
 
     def __init__(self, hook: str, stage: str, reason: str) -> None:
-        super().__init__(f"hook {hook} aborted the turn at {stage}{': ' + reason if reason else ''}")
+        failed = reason.startswith(f"hook {hook} failed at {stage}: ")
+        why = f": {reason}" if reason else ""
+        super().__init__(f"{reason}; the turn ends" if failed else f"hook {hook} aborted the turn at {stage}{why}")
         self.hook, self.stage, self.reason = hook, stage, reason
 
 

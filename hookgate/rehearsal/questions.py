@@ -51,6 +51,11 @@ def made_up(stage: Stage, step: Step, words: Words) -> Question:
     return Question(stage, step, _subject(stage, step.model or MODEL, words))
 
 
+def request_of(step: Step) -> Question:
+    """What a model would be asked before it calls anything; no tool is known there."""
+    return Question(Stage.BEFORE_LLM, step, LLMRequest(step.model or MODEL, (Message("user", "Hello"),)))
+
+
 def _subject(stage: Stage, model: str, words: Words) -> Subject:
     text = _TEXTS.get(stage, "") if words.text is None else words.text
     match stage:

@@ -7,13 +7,12 @@ from dataclasses import field
 from typing import Any, cast
 
 from hookgate.hooks.children.mounts import Plan
-from hookgate.processes.pipes import TakeLines
 from hookgate.protocol.chat import ChatMessage
 from hookgate.protocol.dataclasses import dataclass
 from hookgate.protocol.hook.stages import Question, Stage, subject_members
 from hookgate.protocol.values import Finished, Json, LLMReply
 from hookgate.rehearsal.recording import Broken, Recorded
-from hookgate.rehearsal.subject import Asked, Subject, open_subject
+from hookgate.rehearsal.subject import Asked, Subject, Telling, open_subject
 from hookgate.rehearsal.verdict import HELD, Decision, as_json
 
 BEFORE_IT_RUNS = frozenset({Stage.BEFORE_LLM, Stage.BEFORE_TOOL, Stage.APPROVE_TOOL})
@@ -88,7 +87,7 @@ class Replay:
     plan: Plan
     of: str
     tell: Callable[[Told], None]
-    stderr: TakeLines
+    telling: Telling
     tally: Tally = field(default_factory=Tally)
     _in_a_row: int = 0
 
@@ -97,7 +96,7 @@ class Replay:
         of whatever the lines come from."""
         calls = self._calls(lines)
         while self._in_a_row < MOST_IN_A_ROW and (first := next(calls, None)) is not None:
-            async with open_subject(self.plan, self.stderr) as subject:
+            async with open_subject(self.plan, self.telling) as subject:
                 if subject.absent:
                     self._gone(first, subject.absent)
                     self._in_a_row = MOST_IN_A_ROW

@@ -5,20 +5,31 @@ Whether the gate would ask it at all is in its rules; what its answer counts for
 
 from __future__ import annotations
 
-from collections.abc import AsyncGenerator
+from collections.abc import AsyncGenerator, Callable
 from contextlib import AsyncExitStack, asynccontextmanager
+from dataclasses import field
 from time import perf_counter_ns
 
 from hookgate.hooks.children.mounts import Plan
 from hookgate.hooks.children.process import HookProcess, ProcessSpec, open_process
-from hookgate.processes.child import HelloFailed
+from hookgate.processes.child import LATE_S, HelloFailed
+from hookgate.processes.deadlines import overdue
 from hookgate.processes.pipes import TakeLines
 from hookgate.processes.rounds import open_rounds
 from hookgate.protocol.dataclasses import dataclass
 from hookgate.protocol.hook.answers import Answer, Failed
 from hookgate.protocol.hook.stages import Question, Stage
-from hookgate.protocol.values import ToolSpec
+from hookgate.protocol.values import LLMRequest, ToolSpec
+from hookgate.rehearsal.questions import request_of
 from hookgate.rehearsal.verdict import Verdict, judge, judge_owned, unasked
+
+
+@dataclass(frozen=True)
+class Telling:
+    """What hears the lines that the hook says to people, and, once, that it has not said hello for LATE_S."""
+
+    stderr: TakeLines
+    late: Callable[[], None]
 
 
 @dataclass(frozen=True)
@@ -32,11 +43,12 @@ class Asked:
 @dataclass(frozen=True)
 class Subject:
     """One process of a hook, or why there is none. `plan`: as it is configured, or as its command line alone is
-    taken."""
+    taken; `added`: the tools that it has put into requests so far."""
 
     plan: Plan
     process: HookProcess | None
     absent: str = ""
+    added: dict[str, ToolSpec] = field(default_factory=dict[str, ToolSpec])
 
     @property
     def gone(self) -> str:
@@ -59,7 +71,13 @@ class Subject:
         """The tool of its own that this is a call of; a gateway offers none of a hook that only watches."""
         if self.process is None or self.plan.rules.mode != "enforce" or question.stage is not Stage.BEFORE_TOOL:
             return None
-        return next((spec for spec in self.process.declared.tools if spec.name == question.tool), None)
+        declared = {spec.name: spec for spec in self.process.declared.tools}
+        return declared.get(question.tool) or self.added.get(question.tool)
+
+    async def learn(self, question: Question) -> None:
+        """As in a gateway it sees a request before a call: the tool may be one that it adds there."""
+        if question.stage is Stage.BEFORE_TOOL and not self.owned(question):
+            await self.ask(request_of(question.step))
 
     async def ask(self, question: Question) -> Asked:
         """What it says, and what that counts for; one that is not there fails, as in a gateway."""
@@ -69,7 +87,10 @@ class Subject:
         answer = await self.answer(question)
         took = perf_counter_ns() - began
         weigh = judge_owned if self.owned(question) else judge
-        return Asked(weigh(self.plan.name, self.plan.rules, question, answer), took)
+        verdict = weigh(self.plan.name, self.plan.rules, question, answer)
+        if isinstance(verdict.after, LLMRequest):
+            self.added.update({spec.name: spec for spec in verdict.after.tools if spec.owner == self.plan.name})
+        return Asked(verdict, took)
 
     async def answer(self, question: Question) -> Answer:
         if self.process is None:
@@ -79,13 +100,13 @@ class Subject:
 
 
 @asynccontextmanager
-async def open_subject(plan: Plan, stderr: TakeLines) -> AsyncGenerator[Subject]:
-    """Started and introduced, or with the reason why not. Leaving stops its whole process group and reaps it.
-    `stderr` takes its lines."""
+async def open_subject(plan: Plan, telling: Telling) -> AsyncGenerator[Subject]:
+    """Started and introduced, or with the reason why not. Leaving stops its whole process group and reaps it."""
     assert isinstance(plan.spec, ProcessSpec)  # noqa: S101 - extensions have another wire
     async with open_rounds() as rounds, AsyncExitStack() as stack:
         try:
-            process = await stack.enter_async_context(open_process(plan.spec, rounds, stderr))
+            with overdue(rounds.deadlines, LATE_S, telling.late):
+                process = await stack.enter_async_context(open_process(plan.spec, rounds, telling.stderr))
         except HelloFailed as error:
             yield Subject(plan, None, str(error))
             return

@@ -69,15 +69,12 @@ class Verdict:
 def judge(name: str, rules: Rules, question: Question, answer: Answer) -> Verdict:
     """What the gate makes of the answer that a hook gave to a question that it was asked."""
     before = after = question.subject
-    answer = decision.allowed_at(question.stage, answer)
+    answer, failed = _settled(name, rules, question, answer)
     if isinstance(answer, Modify):
         try:
             after = decision.modified(before, answer.changes, decision.Author(name, rules.may_modify))[0]
         except ValueError as error:
-            answer = Failed(str(error))
-    failed = answer.reason if isinstance(answer, Failed) else ""
-    if isinstance(answer, Failed):
-        answer = decision.settled(name, question.stage, answer, rules.policy(question.stage))
+            answer, failed = _settled(name, rules, question, Failed(str(error)))
     if isinstance(answer, Deny) and isinstance(before, Finished):
         after = decision.withheld(before, name, answer.reason)
     return Verdict(decided(answer, changed=after != before), answer, before, after, failed)
@@ -85,15 +82,20 @@ def judge(name: str, rules: Rules, question: Question, answer: Answer) -> Verdic
 
 def judge_owned(name: str, rules: Rules, question: Question, answer: Answer) -> Verdict:
     """Of the call of the hook's own tool: only its response runs it, so nothing is let through."""
-    stage, before = question.stage, question.subject
-    answer = decision.allowed_at(stage, answer)
-    failed = answer.reason if isinstance(answer, Failed) else ""
-    if isinstance(answer, Failed):
-        answer = decision.settled(name, stage, answer, rules.policy(stage))
+    before = question.subject
+    answer, failed = _settled(name, rules, question, answer)
     decided_so, model_reads = decided(answer, changed=False), ""
     if decided_so == "allowed":
         decided_so, model_reads = "unanswered", decision.not_responded(name).for_llm
     return Verdict(decided_so, answer, before, before, failed, owned=True, model_reads=model_reads)
+
+
+def _settled(name: str, rules: Rules, question: Question, answer: Answer) -> tuple[Answer, str]:
+    """What it counts for, and why it is a failure; empty: it is none."""
+    answer = decision.allowed_at(question.stage, answer)
+    if not isinstance(answer, Failed):
+        return answer, ""
+    return decision.settled(name, question.stage, answer, rules.met(question.stage, answer)), answer.reason
 
 
 def unasked(question: Question, why: str) -> Verdict:

@@ -5,48 +5,48 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any, Literal, cast
 
+from click import HelpFormatter
+
 from hookgate.assembly.settings import Keep
 from hookgate.embedding.above import Above, row
 from hookgate.embedding.reasoning import LEVELS
+from hookgate.mistakes import close
 from hookgate.protocol.dataclasses import dataclass
 from hookgate.skills import TOOL as SKILL
 
 Kind = Literal["text", "texts", "on", "off", "number", "taken"]
 """`taken`: for zot's sake; it changes nothing."""
 
-_HELP = """Usage: {prog} rpc [FLAGS]
-
-Speaks newline-delimited JSON on stdin and stdout: commands in, responses and
-events out.
-
-  --provider NAME              of the configuration, or openai, or anthropic
-  --model NAME                 the model; PROVIDER/MODEL works too
-  --api-key KEY                instead of OPENAI_API_KEY or ANTHROPIC_API_KEY
-  --base-url URL               the endpoint
-  --cwd DIR                    where tools work
-  --system-prompt TEXT         instead of the configured one
-  --append-system-prompt TEXT  after it; may be repeated
-  --reasoning LEVEL            {levels}
-  --max-steps N                model calls in one prompt
-  --no-tools                   no built-in tools
-  --tools NAMES                only these, with commas between
-  --ext, -e PATH               load this extension; may be repeated
-  --no-ext, --no-extensions    load no other extensions
-  --no-skill, --no-skills      no skills
-  --with-skills, --with-skill  skills, whatever --no-tools and --tools say
-  --no-context-files, -nc      do not tell the model what AGENTS.md says
-  --rpc-approvals              ask for approvals here, instead of denying
-  --compact-done               `done` after a compaction too, unlike zot
-  --session NAME               keep the conversation, or go on with this one
-  --continue, -c               go on with the one kept last in this folder
-  --no-session                 keep none, whatever else is said
-  --config FILE                instead of ./hookgate.toml
-  --list-models                print the known models, and exit
-  --version, -v                print the version, and exit
-  --help, -h                   print this, and exit
-  --no-yolo, --resume, -r      taken for zot's sake; they change nothing
-"""
+_ABOUT = "Speaks newline-delimited JSON on stdin and stdout: commands in, responses and events out."
 _LEVELS = ("off", *LEVELS)
+_HELP = (
+    ("--provider NAME", "of the configuration, or openai, or anthropic"),
+    ("--model NAME", "the model; PROVIDER/MODEL works too"),
+    ("--api-key KEY", "instead of OPENAI_API_KEY or ANTHROPIC_API_KEY"),
+    ("--base-url URL", "the endpoint"),
+    ("--cwd DIR", "where tools work"),
+    ("--system-prompt TEXT", "instead of the configured one"),
+    ("--append-system-prompt TEXT", "after it; may be repeated"),
+    ("--reasoning LEVEL", f"{', '.join(_LEVELS[:-1])} or {_LEVELS[-1]}"),
+    ("--max-steps N", "model calls in one prompt"),
+    ("--no-tools", "no built-in tools"),
+    ("--tools NAMES", "only these, with commas between"),
+    ("--ext, -e PATH", "load this extension; may be repeated"),
+    ("--no-ext, --no-extensions", "load no other extensions"),
+    ("--no-skill, --no-skills", "no skills"),
+    ("--with-skills, --with-skill", "skills, whatever --no-tools and --tools say"),
+    ("--no-context-files, -nc", "do not tell the model what AGENTS.md says"),
+    ("--rpc-approvals", "ask for approvals here, instead of denying"),
+    ("--compact-done", "`done` after a compaction too, unlike zot"),
+    ("--session NAME", "keep the conversation, or go on with this one"),
+    ("--continue, -c", "go on with the one kept last in this folder"),
+    ("--no-session", "keep none, whatever else is said"),
+    ("--config FILE", "instead of ./hookgate.toml"),
+    ("--list-models", "print the known models, and exit"),
+    ("--version, -v", "print the version, and exit"),
+    ("--help, -h", "print this, and exit"),
+    ("--no-yolo, --resume, -r", "taken for zot's sake; they change nothing"),
+)
 
 _FLAGS: Mapping[str, tuple[str, Kind]] = {
     "--provider": ("provider", "text"),
@@ -108,8 +108,15 @@ _USUAL = Above(find_extensions=True, skills=True, context_files=True)
 
 
 def usage(program: str) -> str:
-    """The help, for a program of this name."""
-    return _HELP.format(prog=program, levels=f"{', '.join(_LEVELS[:-1])} or {_LEVELS[-1]}")
+    """The help, for a program of this name, laid out as that of the other commands."""
+    help_ = HelpFormatter()
+    help_.write_usage(f"{program} rpc", "[FLAGS]")
+    help_.write_paragraph()
+    with help_.indentation():
+        help_.write_text(_ABOUT)
+    with help_.section("Flags"):
+        help_.write_dl(_HELP)
+    return help_.getvalue()
 
 
 class BadFlags(Exception):
@@ -182,7 +189,10 @@ def _known(word: str, program: str) -> tuple[str, Kind]:
     if word in _MODES:
         raise BadFlags(f"{word} is no flag of rpc: {_MODES[word].format(prog=program)}")
     if word not in _FLAGS:
-        raise BadFlags(f'unknown flag "{word}"' if word.startswith("-") else f'unexpected argument "{word}"')
+        if not word.startswith("-"):
+            raise BadFlags(f'unexpected argument "{word}"')
+        known = (name for name, (_, kind) in _FLAGS.items() if kind != "taken")
+        raise BadFlags(f'unknown flag "{word}"{close(word, (*known, *_ALIASES))}')
     return _FLAGS[word]
 
 

@@ -1,4 +1,4 @@
-"""Shells complete what is typed: a real bash and a real fish, and hookgate asked as zsh and fish ask it."""
+"""Shells complete what is typed: a real bash, zsh and fish, and hookgate asked as zsh and fish ask it."""
 
 from __future__ import annotations
 
@@ -108,6 +108,23 @@ async def test_the_script_for_fish_takes_apart_at_the_first_comma_alone(tmp_path
     assert told.stdout.decode() == "plain,doctor\tWhat is there, what is missing, and what to type.\n"
 
 
+async def test_what_the_screen_has_no_room_for_zsh_shows_to_a_whole_word(tmp_path: Path) -> None:
+    start = 'autoload -Uz compinit && compinit -u -D && eval "$(hookgate completion zsh)" && echo ready'
+    variables, size = {"PATH": searched(tmp_path)["PATH"]}, (40, 60)
+    async with open_terminal(
+        tmp_path, "-f", size=size, anew=True, program=(installed("zsh"),), variables=variables
+    ) as screen:
+        await screen.type(f"PS1='$ '; {start}\n")
+        await screen.sees("\nready")
+        await screen.type("hookgate chat --\t")
+        rows = await screen.stands(size, lambda rows: any(row.startswith("--help ") for row in rows))
+    shown = dict(row.split(" -- ", 1) for row in rows if " -- " in row)
+    assert {name.strip(): text.strip() for name, text in shown.items()}.items() >= {
+        "--session": "Keep the conversation, or go...",
+        "--no-skill": "Offer no skills to the model.",
+    }.items()
+
+
 @pytest.mark.parametrize("shell", ["zsh", "fish"])
 async def test_models_are_completed_from_the_configuration_that_was_named(tmp_path: Path, shell: str) -> None:
     elsewhere = tmp_path / "elsewhere"
@@ -186,7 +203,7 @@ async def test_where_the_configuration_cannot_be_read_a_shell_is_offered_nothing
 async def test_what_is_printed_is_for_the_shell_that_was_named(tmp_path: Path) -> None:
     for shell, means in (
         ("bash", b"complete -o nosort"),
-        ("zsh", b"#compdef hookgate"),
+        ("zsh", b"compdef _hookgate_completion hookgate"),
         ("fish", b"complete --no-files"),
     ):
         ended = await run(tmp_path, "completion", shell)

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from hookgate.cli.pages import fitted
+from hookgate.cli.pages import fitted, pages
 from tests.cli.program import HOOKGATE, open_terminal
 from tests.preloaded import preloaded
 
@@ -98,7 +98,44 @@ def test_a_wheel_has_the_pages_and_the_sdks_and_no_link_of_a_page_leads_nowhere(
     assert (tmp_path / "gate" / "hooks" / "guard" / "hookgate" / "hook" / "hook.go").is_file()
 
 
-def test_prose_of_a_page_goes_on_at_words_and_code_and_tables_are_as_they_are() -> None:
+FLAGS = "| flag | what it says |\n|---|---|\n| `--model` | which model |\n| `--api-key` | the key of the provider |\n"
+LOW = "`--api-key`\n    the key of the\n    provider\n"
+KEY = "`--model`    which model\n`--api-key`  the key of the\n             provider\n"
+WIDE = "| a | b | c | |\n|---|---|:-:|---|\n| one | second | a third cell | ok |\n| another |  | its third | |\n"
+
+
+@pytest.mark.parametrize(
+    ("width", "page", "shown"),
+    [
+        (60, FLAGS, FLAGS),
+        (36, FLAGS, f"flag         what it says\n{KEY}"),
+        (36, FLAGS.replace("what it says", ""), f"flag\n{KEY}"),
+        (36, FLAGS.replace("| flag | what it says |", "| | |"), KEY),
+        (
+            24,
+            FLAGS,
+            f"flag\n    what it says\n`--model`\n    which model\n{LOW}",
+        ),
+        (
+            24,
+            WIDE,
+            "a\none\n    b: second\n    c: a third cell\n    ok\nanother\n    c: its third\n",
+        ),
+    ],
+)
+def test_a_table_of_a_page_that_is_wider_than_the_screen_is_laid_out(width: int, page: str, shown: str) -> None:
+    assert fitted(f"Before it:\n{page}", width) == f"Before it:\n{shown}"
+
+
+@pytest.mark.parametrize("width", [50, 80])
+def test_no_table_of_any_page_has_a_row_that_the_screen_would_cut_in_a_word(width: int) -> None:
+    for page in pages():
+        text = re.sub("```.*?```", "", fitted(page.file.read_text(), width), flags=re.S)
+        wide = [line for line in text.splitlines() if len(line) > width and not line.startswith(("#", "<"))]
+        assert [line for line in wide if " " in line.strip()] == [], page.name
+
+
+def test_prose_of_a_page_goes_on_at_words_and_code_and_what_is_no_table_are_as_they_are() -> None:
     heading, item = "# A heading that is as long as it is\n\n", "- an item that goes on\n  below\n"
     page = f"{heading}Some prose that is\nmuch too long for a line.\n\n{item}"
     code = "```console\n$ a command that is far too long for the screen\n```\n"

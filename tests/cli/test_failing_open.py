@@ -115,6 +115,23 @@ async def test_a_hook_that_fails_closed_is_in_the_log_and_no_call_is_said_to_pas
     assert NOTE not in shown
 
 
+@pytest.mark.parametrize("policy", ["deny", "abort"])
+async def test_on_a_screen_what_becomes_of_a_hook_is_a_sentence_and_no_line_of_the_log(
+    tmp_path: Path, policy: str
+) -> None:
+    async with open_model_server(calls(("1", "ls", "{}")), says("done")) as server:
+        configured(tmp_path, server.base_url, guard(tmp_path, "death", f'on_failure = "{policy}"'))
+        async with open_terminal(tmp_path, "chat", "--once", "look") as screen:
+            await screen.sees(f"! guard failed at before_tool: it exited with status 1; policy: {policy}")
+            await screen.sees(
+                "! guard is restarting: it exited with status 1 (stderr: out of luck); it is started again"
+            )
+            assert await screen.ends() == int(policy == "abort")
+    assert not {"hook_failed", "hook_down"} & {*screen.shown.split()}
+    told = "hook guard failed at before_tool: it exited with status 1; the turn ends"
+    assert (told in screen.shown, "aborted" in screen.shown) == (policy == "abort", False)
+
+
 async def _rows(socket: Path) -> list[dict[str, Any]]:
     with trio.fail_after(20):
         return json.loads(json.dumps(await trio.to_thread.run_sync(call, socket, "hooks.list", {})))

@@ -84,11 +84,16 @@ def test_what_a_command_is_for_is_a_whole_line_of_its_group_s_help_and_whole_on_
     assert "..." not in narrow.partition("Commands:")[2]
 
 
-def test_no_help_is_wider_than_a_terminal_and_each_says_how_it_is_asked_for() -> None:
-    its = {path: click.Context(it, info_name=path, terminal_width=80) for path, _group, it in commands(hookgate)}
+@pytest.mark.parametrize("width", [50, 80])
+def test_no_help_is_wider_than_a_terminal_and_each_says_how_it_is_asked_for(
+    width: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    # The help of rpc has no context that could know it.
+    monkeypatch.setenv("COLUMNS", str(width))
+    its = {path: click.Context(it, info_name=path, terminal_width=width) for path, _group, it in commands(hookgate)}
     helps = {path: context.command.get_help(context) for path, context in its.items()}
     helps["hookgate rpc"] = usage("hookgate")
-    wide = {path: line for path, text in helps.items() for line in text.splitlines() if len(line) > 80}
+    wide = {path: line for path, text in helps.items() for line in text.splitlines() if len(line) > width}
     assert wide == {}
     assert [path for path, text in helps.items() if "--help" not in text.partition("\n")[2]] == []
 
@@ -165,6 +170,21 @@ async def test_on_a_narrow_terminal_no_line_is_cut_in_a_word_and_a_pipe_has_it_w
         assert screen.shown.split() == piped.split()
         assert any(len(line) > 50 for line in piped.splitlines())
         assert [line for line in screen.shown.splitlines() if len(line) > 50 and " " in line.strip()] == []
+
+
+def test_a_path_that_has_no_room_below_the_column_stands_further_to_the_left_in_one_piece() -> None:
+    path = "/root/.local/share/hookgate/extensions"
+    assert folded(f"  ok      extensions       {path} (made when it is needed)", 50) == [
+        "  ok      extensions",
+        f"           {path}",
+        "                           (made when it is",
+        "                           needed)",
+    ]
+    assert folded(f"  ok      hookgate   Python at {path}, Linux", 50) == [
+        "  ok      hookgate   Python at",
+        f"          {path},",
+        "                     Linux",
+    ]
 
 
 def test_where_the_columns_alone_are_wider_than_the_screen_each_row_is_a_block_of_what_it_holds() -> None:

@@ -67,7 +67,7 @@ async def test_an_abort_policy_ends_the_turn_when_its_hook_fails(bench: MakeBenc
     bad = hook("bad", {Stage.BEFORE_LLM: crash}, on_failure={Stage.BEFORE_LLM: "deny"})
     made = bench(says("never"), hooks=[bad])
     [line] = await made.play()
-    assert line == "hook bad aborted the turn at before_llm: hook bad failed at before_llm: RuntimeError: boom"
+    assert line == "hook bad failed at before_llm: RuntimeError: boom; the turn ends"
     assert made.provider.requests == []
 
 

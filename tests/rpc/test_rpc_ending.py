@@ -260,7 +260,8 @@ async def test_an_approval_that_waits_at_the_end_of_stdin_is_denied(tmp_path: Pa
 @pytest.mark.parametrize(
     ("flags", "said"),
     [
-        (("--nope",), 'unknown flag "--nope"\n'),
+        (("--frobnicate",), 'unknown flag "--frobnicate"\n'),
+        (("--modl", "x"), "unknown flag \"--modl\" (did you mean '--model'?)\n"),
         (("--provider",), "--provider requires a value\n"),
         (("--session", ""), "--session needs a name to keep the conversation by\n"),
         (("--max-steps", "0"), '--max-steps must be a positive integer, not "0"\n'),
@@ -419,5 +420,5 @@ async def test_a_program_named_zot_is_found_on_path_and_serves_an_openai_model(t
         body = server.requests[0].body
         assert body["messages"][0] == {"role": "system", "content": "Be brief.\n\nBe kind."}
         assert [tool["function"]["name"] for tool in body.get("tools", ())] == []
-    ended = await trio.run_process([str(zot), "rpc", "--nope"], check=False, capture_stderr=True, env=env)
-    assert ended.stderr == b'zot: rpc: unknown flag "--nope"\nzot rpc --help lists the flags\n'
+    ended = await trio.run_process([str(zot), "rpc", "--frobnicate"], check=False, capture_stderr=True, env=env)
+    assert ended.stderr == b'zot: rpc: unknown flag "--frobnicate"\nzot rpc --help lists the flags\n'

@@ -36,10 +36,12 @@ def set_up_logs(
     if section.format == "text":
         shared.append(_harmless)
     json = section.format == "json"
+    console = structlog.dev.ConsoleRenderer(colors=False, exception_formatter=structlog.dev.plain_traceback)
+    read = isinstance(stream, PromptLogs) and stream.on_screen
     last: list[structlog.types.Processor] = (
         [structlog.processors.format_exc_info, structlog.processors.JSONRenderer(serializer=_json)]
         if json
-        else [structlog.dev.ConsoleRenderer(colors=False, exception_formatter=structlog.dev.plain_traceback)]
+        else [partial(_worded, console) if read else console]
     )
     structlog.configure(
         processors=[*shared, *last, cast("structlog.types.Processor", _redact)],
@@ -80,6 +82,27 @@ def _without_let_through(
     if "let_through" in event and logs.on_screen:
         raise structlog.DropEvent
     return event
+
+
+def _worded(
+    otherwise: structlog.dev.ConsoleRenderer, logger: object, method: str, event: structlog.types.EventDict
+) -> str:
+    """What becomes of a hook as a sentence: whoever reads a chat reads the log beside it."""
+    match event:
+        case {
+            "event": "hook_failed",
+            "hook": hook,
+            "stage": stage,
+            "reason": reason,
+            "policy": policy,
+            "times": times,
+        }:
+            often = f" ({times} failures since the last such line)" if times > 1 else ""
+            return f"! {hook} failed at {stage}: {reason}; policy: {policy}{often}"
+        case {"event": "hook_down", "hook": hook, "state": state, "reason": reason, "retry_in_s": delay}:
+            return f"! {hook} is {state}: {reason}; it is started again in {delay:.1f} s"
+        case _:
+            return otherwise(logger, method, event)
 
 
 @contextmanager

@@ -18,11 +18,11 @@ from hookgate.channels.printable import one_line
 from hookgate.cli.ext.installed import configured
 from hookgate.extensions.discovery import Candidate, Found
 from hookgate.extensions.logs import log_file
-from hookgate.hooks.zot.handshake import QUIET_S, READY_S, HowReady, unheard
+from hookgate.hooks.zot.handshake import QUIET_S, READY_S, HowReady
 from hookgate.hooks.zot.roster import Roster
 from hookgate.hooks.zot.spec import ExtensionSpec
 from hookgate.loop.commands.table import RESERVED as OUR_COMMANDS
-from hookgate.processes.child import HelloFailed
+from hookgate.processes.child import HelloFailed, unheard
 from hookgate.processes.last_words import Redact, ended
 from hookgate.processes.rounds import Rounds, open_rounds
 from hookgate.program.endings import FAILED

@@ -6,9 +6,10 @@ import sys
 
 from hookgate.check.run import LIMITS, Limits, Offer, Report, check, print_json, print_report
 from hookgate.cli.hooks.extension import extension_report
-from hookgate.cli.hooks.subjects import Named, plan_of
+from hookgate.cli.hooks.subjects import Named, plan_of, say_late, spec_of
 from hookgate.hooks.children.mounts import Plan
 from hookgate.hooks.children.process import ProcessSpec
+from hookgate.protocol.dataclasses import replace
 
 
 async def check_hook(named: Named, *, as_json: bool) -> int:
@@ -22,10 +23,14 @@ async def check_hook(named: Named, *, as_json: bool) -> int:
 
 async def _checked(named: Named) -> Report:
     plan, _ = plan_of(named)
-    spec = plan.spec
-    assert isinstance(spec, ProcessSpec)  # noqa: S101 - extensions have another wire
-    limits, offer = (LIMITS, Offer()) if named.is_program else (_limits(plan, spec), _offer(spec))
-    return await check(spec.command, spec.environment, spec.directory, limits, offer)
+    spec, late = spec_of(plan), say_late(named, plan)
+    limits, offer = (_started(spec), Offer()) if named.is_program else (_limits(plan, spec), _offer(spec))
+    return await check(spec.command, spec.environment, spec.directory, limits, offer, late)
+
+
+def _started(spec: ProcessSpec) -> Limits:
+    """Of a program: it may take longer to start than a gateway would wait."""
+    return replace(LIMITS, hello_s=spec.hello_timeout_s, total_s=LIMITS.total_s + spec.hello_timeout_s)
 
 
 def _limits(plan: Plan, spec: ProcessSpec) -> Limits:
@@ -33,6 +38,7 @@ def _limits(plan: Plan, spec: ProcessSpec) -> Limits:
     stages_s = {stage: plan.rules.timeouts[stage] for stage in spec.stages}
     return Limits(
         hello_s=spec.hello_timeout_s,
+        usual_hello_s=spec.hello_timeout_s,
         # Of what is no call at a stage: nothing configures that.
         call_s=min(max((LIMITS.again_s, *stages_s.values())), LIMITS.long_s),
         total_s=LIMITS.total_s + spec.hello_timeout_s + sum(stages_s.values()),

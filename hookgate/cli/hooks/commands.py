@@ -126,9 +126,21 @@ def about_hook(command: Callable[..., None]) -> Callable[..., None]:
     )
     @click.option("--dir", "directory", type=FOLDER_THERE, help="Where a COMMAND runs.")
     @click.option("--env", multiple=True, metavar="NAME=VALUE", help="For a COMMAND; may be repeated.")
+    @click.option(
+        "--hello-timeout",
+        "hello_s",
+        type=click.FloatRange(min=0, min_open=True),
+        metavar="SECONDS",
+        help="So long a COMMAND may take to start; 60, where nothing else is said.",
+    )
     @wraps(command)
     def with_hook(
-        config_file: Path | None, words: tuple[str, ...], directory: str | None, env: tuple[str, ...], **rest: object
+        config_file: Path | None,
+        words: tuple[str, ...],
+        directory: str | None,
+        env: tuple[str, ...],
+        hello_s: float | None,
+        **rest: object,
     ) -> None:
         from hookgate.cli.hooks.subjects import Named
 
@@ -136,7 +148,7 @@ def about_hook(command: Callable[..., None]) -> Callable[..., None]:
         if len(words) + bool(program) != 1:
             raise click.UsageError("NAME or -- COMMAND, not both: one name, or a program behind `--`")
         name = "".join(words)
-        command(named=Named(name, program, config_file, directory or "", env), **rest)
+        command(named=Named(name, program, config_file, directory or "", env, hello_s), **rest)
 
     return with_hook
 

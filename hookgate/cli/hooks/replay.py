@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 
 from hookgate.channels.printable import printable
-from hookgate.cli.hooks.subjects import Named, plan_of, quiet, show_stderr
+from hookgate.cli.hooks.subjects import Named, plan_of, quiet, telling
 from hookgate.cli.hooks.wording import cut, subject_of
 from hookgate.cli.printing import counted, say, say_json
 from hookgate.config import ConfigError
@@ -40,7 +40,7 @@ async def replay_file(file: Path, named: Named, of: str, passing: Passing, *, as
     def tell(told: Told) -> None:
         say_json(_members(told)) if as_json else say(_line(told, file))
 
-    tally = await Replay(plan, hook, tell, show_stderr(plan.name)).run(_read(file))
+    tally = await Replay(plan, hook, tell, telling(named, plan)).run(_read(file))
     status = passing.status(tally)
     if as_json:
         say_json({"hook": hook, "passed": not status, **_tallied(tally)})

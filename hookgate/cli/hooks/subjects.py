@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -12,30 +12,33 @@ from hookgate import config as configuration
 from hookgate.assembly.hooks.opening import process_spec, rules
 from hookgate.assembly.logs.opening import set_up_logs
 from hookgate.channels.printable import printable
+from hookgate.cli.printing import complain
 from hookgate.config import ConfigError
 from hookgate.hooks.children.mounts import Plan
+from hookgate.hooks.children.process import SLOW, ProcessSpec
 from hookgate.hooks.rules import Rules
 from hookgate.mistakes import close
-from hookgate.protocol.dataclasses import dataclass
+from hookgate.protocol.dataclasses import dataclass, replace
 from hookgate.protocol.hook.stages import Stage
 from hookgate.protocol.zot.names import EXTENSION
+from hookgate.rehearsal.subject import Telling
 from hookgate.sections import Config, LogSection
 
 if TYPE_CHECKING:
-    from hookgate.hooks.children.process import ProcessSpec
     from hookgate.processes.pipes import TakeLines
 
 
 @dataclass(frozen=True)
 class Named:
     """What the command line says: a `name`, or a `program` and its arguments. `directory` and `env` are a program's
-    alone: a configured hook has its own."""
+    alone, and `hello_timeout_s`, so long its start may take: a configured hook has its own."""
 
     name: str
     program: tuple[str, ...]
     config_file: Path | None = None
     directory: str = ""
     env: tuple[str, ...] = ()
+    hello_timeout_s: float | None = None
 
     @property
     def is_program(self) -> bool:
@@ -51,11 +54,14 @@ def plan_of(named: Named) -> tuple[Plan, Config]:
 
 
 ALL_STAGES = frozenset(Stage)
+HELLO_S = 60.0
+"""What a program may take to its hello: `go run` and `npx` compile and download, the first time."""
 
 
 def _configured(named: Named) -> tuple[Plan, Config]:
-    if named.directory or named.env:
-        raise ConfigError("--dir and --env are for a program behind `--`: a configured hook has its own")
+    if named.directory or named.env or named.hello_timeout_s:
+        ours = "--dir, --env and --hello-timeout are for a program behind `--`"
+        raise ConfigError(f"{ours}: a configured hook has its own")
     config, file = configuration.load(named.config_file)
     name, processes = named.name, config.hooks.processes
     if name not in processes and name.startswith(EXTENSION):
@@ -71,12 +77,17 @@ def _configured(named: Named) -> tuple[Plan, Config]:
     return Plan(process_spec(name, section, defaults, file.parent), rules(section, defaults)), config
 
 
-def _program(named: Named) -> ProcessSpec:
-    from hookgate.hooks.children.process import ProcessSpec
+def spec_of(plan: Plan) -> ProcessSpec:
+    assert isinstance(plan.spec, ProcessSpec)  # noqa: S101 - extensions have another wire
+    return plan.spec
 
+
+def _program(named: Named) -> ProcessSpec:
     environment = {**configuration.base_environment(), **pairs(named.env)}
     name, directory = _program_name(named), named.directory or "."
-    return ProcessSpec(name, named.program, directory, environment, ALL_STAGES, observes=True, configured=False)
+    hello_s = named.hello_timeout_s or HELLO_S
+    started = ProcessSpec(name, named.program, directory, environment, ALL_STAGES, observes=True, configured=False)
+    return replace(started, hello_timeout_s=hello_s)
 
 
 def _program_name(named: Named) -> str:
@@ -106,7 +117,18 @@ def quiet() -> None:
     set_up_logs(LogSection(level="error"))
 
 
-def show_stderr(name: str) -> TakeLines:
+def telling(named: Named, plan: Plan) -> Telling:
+    return Telling(_show_stderr(plan.name), say_late(named, plan))
+
+
+def say_late(named: Named, plan: Plan) -> Callable[[], None]:
+    """That it has not said hello yet, and what gives it more time."""
+    longer = "--hello-timeout SECONDS" if named.is_program else "hello_timeout_ms in [hooks.defaults]"
+    text = f"no hello yet: {SLOW}; waiting for up to {spec_of(plan).hello_timeout_s:g} s ({longer})"
+    return lambda: complain(f"{plan.name}: {text}")
+
+
+def _show_stderr(name: str) -> TakeLines:
     """What the hook says to people, as it comes, behind its name: once, where the SDKs have written it there."""
 
     def take(lines: Sequence[bytes]) -> None:

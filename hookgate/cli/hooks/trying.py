@@ -11,7 +11,7 @@ from typing import cast
 from hookgate.channels.printable import printable
 from hookgate.check.advice import about_node
 from hookgate.cli.hooks.explain import step_of
-from hookgate.cli.hooks.subjects import Named, plan_of, quiet, show_stderr
+from hookgate.cli.hooks.subjects import Named, plan_of, quiet, telling
 from hookgate.cli.hooks.wording import call_of
 from hookgate.cli.printing import say, say_json
 from hookgate.config import ConfigError
@@ -23,8 +23,9 @@ from hookgate.protocol.hook.stages import Question, Stage, subject_members
 from hookgate.protocol.values import JsonObject
 from hookgate.rehearsal.questions import Words, made_up
 from hookgate.rehearsal.recording import Broken, Recorded, read_recording
-from hookgate.rehearsal.subject import Asked, open_subject
+from hookgate.rehearsal.subject import Asked, Subject, open_subject
 from hookgate.sections import Config
+from hookgate.tools.names import ALL
 
 LINES_HEARD = 50
 """Of its stderr, for what is known to help."""
@@ -54,13 +55,14 @@ async def try_hook(named: Named, about: About, *, as_json: bool) -> int:
     quiet()
     plan, config = plan_of(named)
     question = question_of(config, about)
-    show, heard = show_stderr(plan.name), deque[bytes](maxlen=LINES_HEARD)
+    told, heard = telling(named, plan), deque[bytes](maxlen=LINES_HEARD)
 
     def take(lines: Sequence[bytes]) -> None:
-        show(lines)
+        told.stderr(lines)
         heard.extend(lines)
 
-    async with open_subject(plan, take) as subject:
+    async with open_subject(plan, replace(told, stderr=take)) as subject:
+        await prepare(subject, question)
         asked = await subject.ask(question)
     audit = plan.rules.mode != "enforce"
     if as_json:
@@ -73,6 +75,12 @@ async def try_hook(named: Named, about: About, *, as_json: bool) -> int:
     if asked.verdict.failed and named.is_program and asked.verdict.decision == "allowed":
         return 2
     return 0 if audit else STATUS[asked.verdict.decision]
+
+
+async def prepare(subject: Subject, question: Question) -> None:
+    """A tool that hookgate has not may be one that the hook adds to requests."""
+    if question.tool not in ALL:
+        await subject.learn(question)
 
 
 def question_of(config: Config, about: About) -> Question:

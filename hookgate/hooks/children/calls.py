@@ -40,6 +40,10 @@ class Call(Slot[Settled]):
         self.call_id = 0
         self.frame: Frame | None = None
 
+    @property
+    def unanswered(self) -> str:
+        return f"no answer within {round(self.timeout_s * 1000)} ms"
+
 
 class Calls:
     """`limit`: how many it may have at a time; more wait. `cancels`: it wants to hear of calls that nobody waits for
@@ -104,7 +108,7 @@ class Calls:
     def expire(self, now: float) -> bool:
         for call in (*self._calls.values(), *self._waiting):
             if call.deadline <= now:
-                call.set(Failed(f"no answer within {round(call.timeout_s * 1000)} ms"))
+                call.set(Failed(call.unanswered))
         return bool(self._calls)
 
     def _start(self, call: Call, left_s: float) -> None:

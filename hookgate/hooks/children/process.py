@@ -27,6 +27,7 @@ from hookgate.processes.child import (
     Recheck,
     loud,
     open_child,
+    unheard,
 )
 from hookgate.processes.outbox import Outbox, hook_event_frame, runtime_event_frame
 from hookgate.processes.pipes import TakeLines, logged_lines, open_pipes
@@ -42,6 +43,7 @@ from hookgate.protocol.hook.stages import Question, Stage
 
 log = structlog.get_logger("hookgate.hooks")
 
+SLOW = "it is silent, or still compiling or downloading something"
 _REPLIES = (Reply, ErrorReply)
 
 
@@ -186,7 +188,8 @@ class HookProcess:
         finally:
             self._calls.end(call)
         if not isinstance(settled, Reply):
-            return settled.reason
+            late = settled.reason == call.unanswered
+            return f"{unheard(spec.hello_timeout_s)}: {SLOW}" if late else settled.reason
         try:
             self.declared = parse_hello(settled.result, spec.stages)
         except BadMessage as error:

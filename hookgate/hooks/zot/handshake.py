@@ -6,7 +6,7 @@ from typing import Literal
 
 import trio
 
-from hookgate.processes.child import Late
+from hookgate.processes.child import Late, unheard
 from hookgate.protocol.framing import Oversize
 from hookgate.protocol.zot.frames import Hello, Ready
 from hookgate.protocol.zot.peer import BadReply, Incoming, Malformed
@@ -92,8 +92,3 @@ class Handshake:
             case _:
                 self._problem = f'first frame must be hello (got "{first.type}")'
         self._greeted.set()
-
-
-def unheard(seconds: float) -> str:
-    """What is wrong with one that has said nothing for so long."""
-    return f"no hello within {seconds:g} s"

@@ -228,6 +228,30 @@ async def test_a_hook_that_answers_only_its_first_call_fails_where_many_are_made
     assert failures(report)["many calls"].startswith("1 of 50 calls answered")
 
 
+async def test_a_hello_that_does_not_come_is_told_of_meanwhile_and_slow_starts_are_named_as_a_cause() -> None:
+    told: list[str] = []
+    limits = Limits(hello_s=0.3, late_s=0.05)
+    with trio.fail_after(DEADLINE_S):
+        report = await check(broken("is_mute"), {}, str(CHILDREN), limits, late=lambda: told.append("late"))
+    assert told == ["late"]
+    assert "compiles or downloads first (go run, npx)" in finding(report, "hello").fix
+    assert "--hello-timeout" in finding(report, "hello").fix
+
+
+async def test_a_hook_that_starts_later_than_a_gateway_would_wait_is_warned_and_checked_all_the_same() -> None:
+    report = await checked((sys.executable, str(CHILDREN / "check_perfect.py")), Limits(usual_hello_s=0.001))
+    warned = [f for f in report.findings if f.verdict != "ok"]
+    assert [f.check for f in warned] == ["hello"]
+    assert "where a gateway waits for 0.001 s; name" in warned[0].what
+    assert "hello_timeout_ms in [hooks.defaults]" in warned[0].fix
+
+
+def test_what_has_started_once_is_given_less_time_to_start_again() -> None:
+    assert Limits(hello_s=60.0).started(0.5).hello_s == 10.0
+    assert Limits(hello_s=60.0).started(25.0).hello_s == 50.0
+    assert Limits(hello_s=3.0, usual_hello_s=3.0).started(2.0).hello_s == 3.0
+
+
 @pytest.mark.parametrize(
     ("defect", "name", "words"),
     [

@@ -241,3 +241,28 @@ async def test_bench_times_a_hook_beside_its_floor_and_names_one_that_fails(tmp_
     failed = await run(tmp_path, "hooks", "bench", "--calls", "100", *failing, *program)
     assert failed.returncode == 1
     assert b"hook gave no usable answer at before_tool: action 'allow'" in failed.stderr
+
+
+ADDING = """
+import json, sys
+for line in sys.stdin:
+    call = json.loads(line)
+    spec = {"type": "function", "function": {"name": "ticket", "parameters": {"type": "object"}}}
+    result = {"action": "continue"}
+    if call["method"] == "hook.hello":
+        result = {"stages": ["before_llm", "before_tool"]}
+    elif call["method"] == "hook.before_llm":
+        result = {"action": "modify", "request": {"tools": [spec]}}
+    print(json.dumps({"id": call["id"], "result": result}), flush=True)
+"""
+
+
+async def test_a_replay_knows_the_tools_that_the_hook_adds_to_requests_for_its_own(tmp_path: Path) -> None:
+    (tmp_path / "guard.py").write_text(ADDING)
+    request = {"meta": {}, "model": "p/m", "messages": [], "tools": [], "options": {}, "channel": "c", "chat_id": "1"}
+    payload = {"hook": "guard", "stage": "before_llm", "params": request, "answer": CONTINUE, "duration_ns": 1}
+    asked = json.dumps({"kind": "stage_call", "time": "", "meta": {}, "payload": payload})
+    called = call(RESPOND).replace('"bash"', '"ticket"')
+    (tmp_path / "calls.jsonl").write_text(f"{asked}\n{called}\n")
+    ended = await run(tmp_path, "hooks", "replay", "calls.jsonl", "--", sys.executable, "guard.py")
+    assert 'before_tool ticket: answered {"result":{"for_llm":"tea"}} -> unanswered' in ended.stdout.decode(), ended

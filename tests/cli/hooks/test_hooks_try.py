@@ -9,7 +9,13 @@ from subprocess import CompletedProcess
 
 import pytest
 
-from tests.cli.program import hook, run
+from hookgate.hooks.rules import Rules
+from hookgate.protocol.chat import Chat, Inbound
+from hookgate.protocol.hook.answers import Failed
+from hookgate.protocol.hook.stages import Question, Stage
+from hookgate.protocol.values import LLMReply, Step, ToolCall
+from hookgate.rehearsal.verdict import judge, judge_owned
+from tests.cli.program import hook, open_fifo, open_pipes, run
 from tests.cli.zot.zot_folders import extension, installed
 
 CHILD = Path(__file__).parents[2] / "children" / "hook.py"
@@ -119,6 +125,19 @@ async def test_try_shows_a_hook_that_does_not_come_up_as_the_gate_would_find_it(
     assert ended.stderr.decode() == "child: no database\n"
 
 
+def test_a_failure_that_closes_lets_nothing_pass_in_a_verdict_as_at_the_gate_whatever_the_policy() -> None:
+    step = Step("main", "turn", Inbound(Chat("cli", "terminal", "user"), "hello"))
+    failed, call = Failed("it is starting", closes=True), ToolCall("1", "ticket", {})
+    for weigh in (judge, judge_owned):
+        verdict = weigh("guard", Rules(), Question(Stage.BEFORE_TOOL, step, call), failed)
+        assert (verdict.decision, verdict.failed) == ("denied", "it is starting")
+    reply = Question(Stage.AFTER_LLM, step, LLMReply("p/m", "tea"))
+    withheld = judge("guard", Rules(), reply, failed)
+    assert withheld.said["changes"] == {"shown": "", "withheld_by": "guard withheld the reply: it is starting"}
+    assert (withheld.decision, getattr(withheld.after, "shown", None)) == ("changed", "")
+    assert judge("guard", Rules(), reply, Failed("it died")).decision == "allowed"
+
+
 async def test_try_takes_a_program_and_prints_json(folder: Path) -> None:
     given = ("--stage", "after_tool", "--text", "tea", "--json", "--", sys.executable, str(CHILD))
     ended = await run(folder, "hooks", "try", *given)
@@ -196,6 +215,38 @@ async def test_the_call_of_a_tool_of_its_own_comes_to_a_hook_whose_match_does_no
     assert shown["model_reads"] == UNANSWERED.replace("hook hook", "hook child").replace(" hook:", " child:")
 
 
+@pytest.mark.parametrize(
+    ("stages", "words", "status"),
+    [
+        (
+            '"before_llm", "before_tool"',
+            "unanswered, and the model reads: ERROR (fatal) added: hook added did not re",
+            1,
+        ),
+        # Nothing that it could have added is known.
+        ('"before_tool"', "allowed", 0),
+    ],
+)
+async def test_the_call_of_a_tool_that_it_adds_to_requests_is_that_of_a_tool_of_its_own(
+    folder: Path, stages: str, words: str, status: int
+) -> None:
+    (folder / "added.py").write_text(HINTED.replace('"before_llm", "before_tool"', stages))
+    ended = await run(folder, "hooks", "try", "--tool", "ticket", "--", sys.executable, "added.py")
+    assert f"before_tool ticket {{}}: {words}" in ended.stdout.decode(), ended
+    assert ended.returncode == status
+
+
+async def test_a_tool_of_hookgates_own_is_not_looked_for_in_requests(folder: Path) -> None:
+    (folder / "added.py").write_text(
+        HINTED.replace(
+            'elif call["method"] == "hook.before_llm":',
+            'elif "tool" not in call["params"]:\n        sys.exit(9)\n    elif 0:',
+        )
+    )
+    ended = await run(folder, "hooks", "try", "--tool", "bash", "--", sys.executable, "added.py")
+    assert (ended.returncode, b'bash {"command":"ls"}: allowed' in ended.stdout) == (0, True), ended
+
+
 async def test_a_program_with_an_sdk_says_nothing_of_stages_and_its_name_once(tmp_path: Path) -> None:
     hook(tmp_path, "guard", "")
     (tmp_path / "mine.py").write_text(
@@ -227,6 +278,38 @@ async def test_a_bare_program_that_fails_is_not_said_to_be_well(folder: Path) ->
     ended = await run(folder, "hooks", "try", "--", sys.executable, "broken.py")
     assert 'allowed (continue, the default: a guard wants on_failure = "deny")' in ended.stdout.decode()
     assert ended.returncode == 2
+
+
+async def test_a_program_that_is_slow_to_start_is_waited_for_and_a_line_says_so(folder: Path) -> None:
+    (folder / "slow.py").write_text(f"open('begun').read(1)\n{CHILD.read_text()}")
+    async with (
+        open_fifo(folder / "begun") as fifo,
+        open_pipes(folder, "hooks", "try", "--", sys.executable, "slow.py") as screen,
+    ):
+        await screen.sees(
+            "slow: no hello yet: it is silent, or still compiling or downloading something; waiting for "
+        )
+        await screen.sees("up to 60 s (--hello-timeout SECONDS)\n")
+        await fifo.ring()
+        await screen.sees('before_tool bash {"command":"ls"}: allowed\n')
+        assert await screen.ends() == 0
+
+
+@pytest.mark.parametrize("command", [("try",), ("check",), ("bench",), ("replay", "calls.jsonl")])
+async def test_a_start_may_take_as_long_as_is_said_or_configured(folder: Path, command: tuple[str, ...]) -> None:
+    asked = '"stage": "before_tool", "params": {"tool": "bash", "arguments": {}}, "answer": {"action": "continue"}'
+    (folder / "calls.jsonl").write_text(f'{{"kind": "stage_call", "payload": {{"hook": "child", {asked}}}}}')
+    mute = (sys.executable, str(CHILD), "mute")
+    for given in (("--hello-timeout", "0.2", "--", *mute), ("child",)):
+        (folder / "hookgate.toml").write_text(
+            CONFIG.replace('"child.py"]', '"child.py", "mute"]') + "[hooks.defaults]\nhello_timeout_ms = 200\n"
+        )
+        ended = await run(folder, "hooks", *command, *given)
+        assert "within 0.2 s" in f"{ended.stdout.decode()}{ended.stderr.decode()}", ended
+        assert "compil" in f"{ended.stdout.decode()}{ended.stderr.decode()}"
+        assert ended.returncode != 0
+    ended = await run(folder, "hooks", *command, "--hello-timeout", "1", "child")
+    assert b"--hello-timeout are for a program behind `--`" in ended.stderr
 
 
 async def test_a_node_that_is_too_old_is_named_by_try_and_by_doctor_as_by_check(folder: Path) -> None:
