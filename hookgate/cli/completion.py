@@ -51,6 +51,7 @@ end
 complete --no-files --command hookgate --arguments "(_hookgate_completion)"
 """
 ZSH = """\
+#compdef hookgate
 _hookgate_completion() {
     local kind name about
     local -a found plain described
@@ -72,7 +73,12 @@ _hookgate_completion() {
     (( $#described )) && _describe -V unsorted described -U
     (( $#plain )) && compadd -U -V unsorted -a plain
 }
-compdef _hookgate_completion hookgate
+if [[ $zsh_eval_context[-1] == loadautofunc ]]; then
+    # A file of fpath, read in the middle of the first completion.
+    _hookgate_completion "$@"
+else
+    compdef _hookgate_completion hookgate
+fi
 """
 
 

@@ -108,13 +108,20 @@ async def test_the_script_for_fish_takes_apart_at_the_first_comma_alone(tmp_path
     assert told.stdout.decode() == "plain,doctor\tWhat is there, what is missing, and what to type.\n"
 
 
-async def test_what_the_screen_has_no_room_for_zsh_shows_to_a_whole_word(tmp_path: Path) -> None:
-    start = 'autoload -Uz compinit && compinit -u -D && eval "$(hookgate completion zsh)" && echo ready'
+@pytest.mark.parametrize(
+    "start",
+    [
+        'autoload -Uz compinit && compinit -u -D && eval "$(hookgate completion zsh)"',
+        "hookgate completion zsh > _hookgate; fpath=($PWD $fpath); autoload -Uz compinit && compinit -u -D",
+    ],
+    ids=["evaluated", "a file of fpath"],
+)
+async def test_what_the_screen_has_no_room_for_zsh_shows_to_a_whole_word(tmp_path: Path, start: str) -> None:
     variables, size = {"PATH": searched(tmp_path)["PATH"]}, (40, 60)
     async with open_terminal(
         tmp_path, "-f", size=size, anew=True, program=(installed("zsh"),), variables=variables
     ) as screen:
-        await screen.type(f"PS1='$ '; {start}\n")
+        await screen.type(f"PS1='$ '; {start} && echo ready\n")
         await screen.sees("\nready")
         await screen.type("hookgate chat --\t")
         rows = await screen.stands(size, lambda rows: any(row.startswith("--help ") for row in rows))
