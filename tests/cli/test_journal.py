@@ -198,6 +198,20 @@ async def test_a_conversation_that_is_kept_is_listed_with_what_goes_on_with_it_a
     assert await said(folder, "sessions", "show", ANN.session, "--session", "mine") == one
 
 
+async def test_the_record_is_listed_the_newest_first_and_in_whole_for_programs(folder: Path) -> None:
+    call, *_, asked = rows = (await said(folder, "audit")).splitlines()
+    told = "  call      tool bash, outcome ran, actor telegram:ann, session telegram:42/default/0, channel telegram, call 2.0"
+    assert (len(rows), call[:14], call[23:]) == (6, "6  2026-09-21 ", told)
+    assert asked.startswith("1  2026-09-21 ")
+    assert asked.endswith("  asked     tool bash, request A1")
+    [newest] = json.loads(await said(folder, "audit", "--last", "1", "--json"))
+    assert (newest["n"], newest["details"]["arguments"]["command"]) == (6, "rm notes.txt")
+    with closing(sqlite3.connect(folder / "journal.db")) as other:
+        other.execute("UPDATE audit SET body = '[1' WHERE number = 6")
+        other.commit()
+    assert (await said(folder, "audit", "--last", "1")).split()[-2:] == ["unreadable", "-"]
+
+
 async def test_damage_is_said_line_by_line_and_mended_by_nobody(folder: Path) -> None:
     file = folder / "journal.db"
     with closing(sqlite3.connect(file)) as other:
