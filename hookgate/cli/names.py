@@ -6,7 +6,7 @@ from __future__ import annotations
 
 import signal
 from collections import Counter
-from collections.abc import Generator, Iterable, Iterator
+from collections.abc import Generator, Iterable
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from types import FrameType

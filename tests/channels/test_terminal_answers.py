@@ -10,8 +10,9 @@ import trio
 import trio.testing
 
 from hookgate.channels.approving import CHANGES, Picture, asking
-from hookgate.channels.terminal.channel import GONE, MAX_HELD, NOBODY, Terminal
+from hookgate.channels.terminal.channel import GONE, NOBODY, Terminal
 from hookgate.channels.terminal.dialogue import WHOLE
+from hookgate.channels.terminal.held import MAX_HELD
 from hookgate.channels.terminal.screen import Plain
 from hookgate.protocol.approval import ApprovalRequest, CannotAsk, Decision, Grant, Outcome
 from hookgate.protocol.chat import Chat, Outbound

@@ -155,7 +155,9 @@ async def test_names_that_are_stored_or_built_in_are_completed_and_no_file_is_ma
     assert files(tmp_path) == before
 
 
-async def test_an_id_that_several_kept_conversations_have_is_offered_where_one_of_them_is_named(tmp_path: Path) -> None:
+async def test_an_id_that_several_kept_chats_have_is_offered_where_one_of_them_is_named(
+    tmp_path: Path,
+) -> None:
     kept = journal_in(tmp_path).with_suffix(".sessions")
     for name in ("cli/one", "cli/two", "rpc/two"):
         await fill(kept / f"{name}.db")

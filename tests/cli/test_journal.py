@@ -200,8 +200,8 @@ async def test_a_conversation_that_is_kept_is_listed_with_what_goes_on_with_it_a
 
 async def test_the_record_is_listed_the_newest_first_and_in_whole_for_programs(folder: Path) -> None:
     call, *_, asked = rows = (await said(folder, "audit")).splitlines()
-    told = "  call      tool bash, outcome ran, actor telegram:ann, session telegram:42/default/0, channel telegram, call 2.0"
-    assert (len(rows), call[:14], call[23:]) == (6, "6  2026-09-21 ", told)
+    of = f"tool bash, outcome ran, actor telegram:ann, session {ANN.id}, channel telegram, call 2.0"
+    assert (len(rows), call[:14], call[23:]) == (6, "6  2026-09-21 ", f"  call      {of}")
     assert asked.startswith("1  2026-09-21 ")
     assert asked.endswith("  asked     tool bash, request A1")
     [newest] = json.loads(await said(folder, "audit", "--last", "1", "--json"))

@@ -88,7 +88,7 @@ def _found(id_: str, place: Place) -> tuple[JournalPlace, str]:
     return file, _only(name, file) if by_name else id_
 
 
-def _only(name: str, file: Path) -> str:
+def _only(name: str, file: JournalPlace) -> str:
     """The id of the conversation that is kept there."""
     ids = [row.conversation.id for row in _rows(file, named=True)]
     if len(ids) == 1:

@@ -9,6 +9,7 @@ from collections.abc import Callable
 from contextlib import nullcontext, suppress
 from functools import partial
 from math import inf
+from secrets import token_hex
 
 import trio
 
@@ -36,6 +37,7 @@ from hookgate.cli.terminal.recalling import recalled, short
 from hookgate.cli.terminal.seating import seated
 from hookgate.cli.terminal.starting import open_chat, open_early, report
 from hookgate.cli.terminal.trust import introduce
+from hookgate.loop.commands.table import Invocation
 from hookgate.loop.sessions.jobs import Job
 from hookgate.program.signals import open_until_signal
 from hookgate.program.starting import allow_imports
@@ -190,13 +192,23 @@ class _Talk:
         elif literal := extension_lines.literal(typed):
             await self.submit(literal)
         else:
-            waits = commands.read(message) is None and self._waits()
-            if self._terminal.asks:
-                self._terminal.aside(HELD)
+            command = commands.read(message)
+            waits = command is None and self._waits()
+            if self._terminal.asks and command is not None:
+                message = self._at_question(message, command)
             accepted = await self._runtime.gateway.receive(message)
             if self._quitting:
                 self.leave()
             await self.answered(accepted, typed if waits else "")
+
+    def _at_question(self, message: Inbound, invocation: Invocation) -> Inbound:
+        """What an extension has to say could look like another question."""
+        if invocation.command.extension:
+            self._terminal.aside(HELD)
+            return message
+        message = replace(message, message_id=token_hex(8))
+        self._terminal.replies.add(message.message_id)
+        return message
 
     async def submit(self, text: str) -> None:
         """A message that is no command, whatever it begins with."""

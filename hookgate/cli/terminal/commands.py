@@ -58,7 +58,7 @@ class TerminalCommands:
     def _says(self, text: Callable[[Invocation], str]) -> Callable[[Invocation], Awaitable[Outcome]]:
         async def run(invocation: Invocation) -> Outcome:
             await trio.lowlevel.checkpoint()
-            self.terminal.between(text(invocation))
+            self.terminal.reply(text(invocation))
             return ""
 
         return run
@@ -81,7 +81,7 @@ class TerminalCommands:
         return f"{renewed}{kept}"
 
     async def _reload(self, _invocation: Invocation) -> Outcome:
-        self.terminal.between(await extension_lines.reloaded(self.runtime, self.put, self.terminal.between))
+        self.terminal.reply(await extension_lines.reloaded(self.runtime, self.put, self.terminal.between))
         self.report()
         return ""
 

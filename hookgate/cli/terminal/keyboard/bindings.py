@@ -82,8 +82,8 @@ def _entered(editor: Editor, event: KeyPressEvent) -> None:
 
 
 def _completed(buffer: Buffer) -> None:
-    """At once, so that what is typed after Tab stands after it: the one that is meant, or what all that could be have in
-    common; where it is nothing, they are shown."""
+    """At once, so that what is typed after Tab stands after it: the one that is meant, or what all that could be have
+    in common; where it is nothing, they are shown."""
     if buffer.complete_state is not None:
         buffer.complete_next()
         return

@@ -37,7 +37,7 @@ class LineCompleter(Completer):
 
 
 def _named(home: Path, line: str) -> Sequence[Completion]:
-    """By all that stands behind an open quote, or by its last word; where nothing is called so, by more of them: names
+    """By what stands behind an open quote, or by its last word; where nothing is called so, by more of them: names
     may have blanks."""
     starts = [it.start() for it in re.finditer(r"\S+", line)][-MOST_WORDS:]
     words = sorted((_word(line[start:]) for start in reversed(starts)), key=lambda it: not it.quote)
