@@ -64,6 +64,8 @@ class Terminal:
         self._ask = ask
         self._size = size
         self._view_text = view
+        self.console: Console | None = None
+        """Where whoever is asked sits; None: where all else is written."""
         self.picture: Draw | None = None
         """What a call would make of a file, where that can be shown."""
         self.tells_refusals = True
@@ -241,15 +243,15 @@ class Terminal:
         self._end_answer()
         self._question, self._held.holds = dialogue, True
         self._draw()
-        answered = False
+        console, answered = self.console or Console(self.screen.write, ask, self._size, self._view_text), False
         try:
-            answer = await hold(dialogue, Console(self.screen.write, ask, self._size, self._view_text))
+            answer = await hold(dialogue, console)
             answered = True
             return answer
         finally:
             if not answered:
                 # Where nobody takes the prompt away, the cursor stands behind it.
-                self.screen.write(GONE if self.screen.live else f"\n{GONE}")
+                console.write(GONE if self.screen.live else f"\n{GONE}")
             self._over_at = time()
             self._held.release()
             self._draw()

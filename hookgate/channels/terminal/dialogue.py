@@ -156,16 +156,19 @@ class Dialogue:
 
 @dataclass(frozen=True, slots=True)
 class Console:
-    """`view` None: what is to be viewed is written."""
+    """`view` None: what is to be viewed is written. `ready`: until all that was written elsewhere is seen."""
 
     write: Write
     ask: Ask
     size: Size
     view: View | None = None
+    ready: Callable[[], Awaitable[None]] | None = None
 
 
 async def hold(dialogue: Dialogue, console: Console) -> str | None:
     """The answer; None where nobody can give one any more."""
+    if console.ready is not None:
+        await console.ready()
     while True:
         size = console.size()
         console.write(dialogue.text(size))

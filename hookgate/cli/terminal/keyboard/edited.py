@@ -45,6 +45,7 @@ class EditedKeyboard:
     person leaves. What begins with `on_` is called in the loop's thread, by what the editor tells it."""
 
     person = edits = True
+    seat = None
 
     def __init__(self, ahead: str, before: list[Any], history: Path, start: Callable[[EditedKeyboard], None]) -> None:
         self._start: Callable[[EditedKeyboard], None] | None = start
