@@ -40,7 +40,7 @@ from hookgate.loop.places import Places
 from hookgate.loop.slots import Shared
 from hookgate.processes.guardian.reaper import run_reaper
 from hookgate.protocol.chat import Inbound
-from hookgate.protocol.dataclasses import dataclass
+from hookgate.protocol.dataclasses import dataclass, replace
 from hookgate.protocol.events.payloads import RegistryChanged
 from hookgate.protocol.hook.stages import Stage
 from hookgate.protocol.interfaces import Channel, Redactor, Tool
@@ -99,9 +99,17 @@ class Runtime:
             await self.more.roster.connections.tried()
 
 
+Opened = Callable[[Runtime], None]
+
+
+def unheard(_runtime: Runtime) -> None:
+    """Nobody wants to know."""
+
+
 @asynccontextmanager
-async def open_runtime(settings: Settings, ports: Ports) -> AsyncGenerator[Runtime]:
+async def open_runtime(settings: Settings, ports: Ports, early: Opened = unheard) -> AsyncGenerator[Runtime]:
     """Hooks started, tools registered, nothing asked yet; leaving stops every process and closes every connection.
+    `early` hears of it while hooks still start: it can be looked at, and takes nothing in.
     Raises ConfigError, RequiredHookFailed."""
     config = settings.config
     if not config.agent.model:
@@ -128,7 +136,8 @@ async def open_runtime(settings: Settings, ports: Ports) -> AsyncGenerator[Runti
         inside = (*own_guards(config, tools), *(extensions.inside if extensions else ()), *mounted, *ports.inside)
         mounts = Mounts(gate, restarts(config.hooks.defaults), inside, Singletons(journal.cluster))
         hooks = plans(config, settings.base, tools.rechecks.hook)
-        await stack.enter_async_context(open_mounts(mounts, extensions.beside(hooks) if extensions else hooks))
+        hooks = extensions.beside(hooks) if extensions else hooks
+        await stack.enter_async_context(open_mounts(mounts, hooks, wait=False))
         channels = {**opened.channels, **{channel.name: channel for channel in ports.channels}}
         judges = make_judges(config, gate, journal, surroundings(config, gate, redactor, channels))
         agents = Agents(config, AgentParts(providers, tools, judges, context))
@@ -136,12 +145,15 @@ async def open_runtime(settings: Settings, ports: Ports) -> AsyncGenerator[Runti
             extensions.asking = lambda chat: agents(chat).step("", Inbound(chat, ""))
         shared = await _make_shared(settings, journal, policies)
         gateway = Gateway(agents, channels, shared, extensions.commands if extensions else None)
+        given = (opened.pages, opened.endpoints, journal, tools, More(), telemetry)
+        rest = (extensions, skills, context, shared.guests, desk.keys)
+        runtime = Runtime(settings, ports, agents, gate, mounts, gateway, policies, channels, *given, *rest)
+        early(runtime)
+        await mounts.tried()
         desk.open(gateway, judges.approvals, shared.guests)
         more = await _open_more(stack, settings, tools, gateway, judges.approvals)
         await stack.enter_async_context(_running(gateway, extensions))
-        given = (opened.pages, opened.endpoints, journal, tools, more, telemetry)
-        rest = (extensions, skills, context, shared.guests, desk.keys)
-        yield Runtime(settings, ports, agents, gate, mounts, gateway, policies, channels, *given, *rest)
+        yield replace(runtime, more=more)
 
 
 @asynccontextmanager

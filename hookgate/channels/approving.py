@@ -9,6 +9,8 @@ from hookgate.protocol.approval import ApprovalRequest, usual_title
 from hookgate.protocol.codec import encode
 from hookgate.protocol.dataclasses import dataclass, replace
 
+PATH = "path"
+"""The argument of the tools that write a file."""
 CHANGES = "if the file changes before the call runs, the call does not run"
 
 
@@ -42,7 +44,8 @@ def question(request: ApprovalRequest, picture: Picture | None = None, *, hides:
     tool, asker = named(request.call.name), named(request.asked_by)
     whose = f"The extension {named(request.extension)} wants to run {tool}." if request.extension else f"Run {tool}?"
     said, arguments = _said(request), _arguments(request)
-    foot = [measured(request.call.name, (*said, *arguments), request.digest)]
+    place = "" if picture is None else PATH
+    foot = [measured(request.call.name, (*said, *arguments), request.digest, place)]
     if "session" in request.grants:
         foot.insert(0, f"session: every {tool} call of this conversation that {asker} asks about")
     if hides or request.unredacted is not None:

@@ -103,10 +103,12 @@ def completion(shell: str) -> None:
 
 @dataclass(frozen=True)
 class Typed:
-    """What stands in the line already, of which names depend on it."""
+    """What stands in the line already, of which names depend on it. `session`: the name of the one that a command is
+    about; empty: none."""
 
     config_file: Path | None
     control: Path | None
+    session: str = ""
 
 
 class TooLate(BaseException):
@@ -128,7 +130,8 @@ def completed(names: Names, *, once: bool = False) -> Complete:
         before = frozenset(cast("tuple[str, ...]", given) if isinstance(given, tuple) else ())
         if once and before:
             return []
-        typed = Typed(context.params.get("config_file"), context.params.get("control"))
+        said = context.params
+        typed = Typed(said.get("config_file"), said.get("control"), said.get("session") or "")
         try:
             found = sorted({*names(typed)} - before)
         except (Exception, TooLate):

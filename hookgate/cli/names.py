@@ -5,13 +5,15 @@ this configuration knows. Imports little and makes no file; whatever is raised h
 from __future__ import annotations
 
 import signal
-from collections.abc import Generator, Iterable, Iterator
+from collections import Counter
+from collections.abc import Generator, Iterable
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from types import FrameType
 from typing import TYPE_CHECKING, Any, cast
 
 from hookgate.cli.completion import TooLate, Typed
+from hookgate.cli.journal.place import Place
 
 PATIENCE_S = 3.0
 
@@ -96,14 +98,24 @@ def kept_journals(typed: Typed) -> Iterable[str]:
 # --- what is stored, or known to the gateway that runs ------------------------------------------------------
 
 
-def conversation_ids(typed: Typed) -> Iterator[str]:
-    """Also those of chats that are kept by name."""
+def conversation_ids(typed: Typed) -> Iterable[str]:
+    """Of those that are kept by name the names, and the ids that say which of them is meant."""
     from hookgate.assembly.journals import conversation_files
 
-    for file in (None, *conversation_files(_config(typed))):
+    if typed.session:
+        from hookgate.cli.journal.file import journal_of
+
+        place = journal_of(Place(typed.config_file, typed.session))
+        return _stored(typed, "conversations", place if isinstance(place, Path) else None)
+    held = Counter[str]()
+    for file in conversation_files(_config(typed)):
         # One that cannot be read hides no other.
         with suppress(Exception):
-            yield from _stored(typed, "conversations", file)
+            held.update(_stored(typed, "conversations", file))
+    own = list[str]()
+    with suppress(Exception):
+        own = _stored(typed, "conversations")
+    return (*own, *kept_journals(typed), *(id_ for id_, times in held.items() if times == 1))
 
 
 def request_ids(typed: Typed) -> Iterable[str]:

@@ -10,8 +10,9 @@ import trio
 import trio.testing
 
 from hookgate.channels.approving import CHANGES, Picture, asking
-from hookgate.channels.terminal.channel import GONE, MAX_HELD, NOBODY, Terminal
+from hookgate.channels.terminal.channel import GONE, NOBODY, Terminal
 from hookgate.channels.terminal.dialogue import WHOLE
+from hookgate.channels.terminal.held import MAX_HELD
 from hookgate.channels.terminal.screen import Plain
 from hookgate.protocol.approval import ApprovalRequest, CannotAsk, Decision, Grant, Outcome
 from hookgate.protocol.chat import Chat, Outbound
@@ -151,7 +152,7 @@ def test_a_file_that_would_change_is_a_diff_with_the_arguments_behind_it() -> No
         "  what it would change in notes:\n| +[R]\n"
         f"  {CHANGES}\n"
         "  session: every write call of this conversation that rule:dynamic asks about\n"
-        "  write: 8 characters; sha256 d\n"
+        "  write: 3 characters; sha256 d\n"
         "  secrets are hidden; [r]eveal shows them\n"
     )
     assert dialogue.prompt == "  allow? [y]es once, [s]ession, [r]eveal, [v]iew, [n]o: "
@@ -172,6 +173,14 @@ def test_a_new_file_is_shown_once_in_the_whole_question() -> None:
 def test_why_there_is_no_diff_stands_before_the_arguments() -> None:
     said = asking(WRITES, Picture("notes", problem="It is too large."))
     assert "  its file:\n| It is too large.\n  path:\n| notes\n" in said.text((80, WHOLE))
+
+
+def test_how_much_is_written_counts_no_path_and_what_is_strange_in_it_all_the_same() -> None:
+    call = ToolCall("1", "write", {"path": "n\u043etes", "content": "one\ntwo\n"})
+    drawn = Picture("n\u043etes", "+one\n+two\n", "+one\n+two\n", whole="content")
+    said = "  write: 8 characters, 2 lines, 1 not ASCII; sha256 d\n"
+    for picture in (drawn, Picture("n\u043etes", problem="It is too large.")):
+        assert said in asking(replace(WRITES, call=call), picture).text((80, WHOLE))
 
 
 def shown(request: ApprovalRequest) -> str:

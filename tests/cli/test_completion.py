@@ -162,6 +162,7 @@ async def test_names_that_are_stored_or_built_in_are_completed_and_no_file_is_ma
         ("sessions", "show", "t"): [
             *("telegram:42/default/0", "telegram:42/kept/0", "telegram:7/default/0", "telegram:7/kept/0")
         ],
+        ("sessions", "show", "w"): ["work"],
         ("sessions", "list", "--session", ""): ["work"],
         ("people", "remove", ""): ["eve"],
         ("people", "role", "eve", "op"): ["operator"],
@@ -176,6 +177,17 @@ async def test_names_that_are_stored_or_built_in_are_completed_and_no_file_is_ma
     }.items():
         assert await offered(tmp_path, *words) == names
     assert files(tmp_path) == before
+
+
+async def test_an_id_that_several_kept_chats_have_is_offered_where_one_of_them_is_named(
+    tmp_path: Path,
+) -> None:
+    kept = journal_in(tmp_path).with_suffix(".sessions")
+    for name in ("cli/one", "cli/two", "rpc/two"):
+        await fill(kept / f"{name}.db")
+    assert await offered(tmp_path, "sessions", "show", "") == ["one", "rpc/two", "two"]
+    ids = ["telegram:42/default/0", "telegram:7/default/0"]
+    assert await offered(tmp_path, "sessions", "show", "--session", "one", "") == ids
 
 
 async def test_what_a_running_gateway_knows_is_completed(tmp_path: Path) -> None:

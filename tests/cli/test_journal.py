@@ -56,12 +56,12 @@ def lines(text: str) -> list[dict[str, Any]]:
 
 async def test_conversations_are_listed_shown_and_found_by_the_id_that_is_listed(folder: Path) -> None:
     listed = (await said(folder, "sessions", "list")).splitlines()
-    assert listed[0].startswith(f"{ANN.id}  2026-09-21 ")
-    assert listed[0].endswith("  4 messages")
-    assert listed[1].split()[:2] == [CARL.id, "2026-09-22"]
-    assert listed[1].endswith("  0 messages, 1 unfinished")
+    assert listed[0].split()[:2] == [CARL.id, "2026-09-22"]
+    assert listed[0].endswith("  0 messages, 1 unfinished")
+    assert listed[1].startswith(f"{ANN.id}  2026-09-21 ")
+    assert listed[1].endswith("  4 messages")
     rows = json.loads(await said(folder, "sessions", "list", "--json"))
-    assert [(it["id"], it["entries"], it["unfinished"]) for it in rows] == [(ANN.id, 4, 0), (CARL.id, 0, 1)]
+    assert [(it["id"], it["entries"], it["unfinished"]) for it in rows] == [(CARL.id, 0, 1), (ANN.id, 4, 0)]
     assert await said(folder, "sessions", "show", ANN.id) == (
         "1 user M1: Remove notes.txt\n    please\n"
         '2 assistant: I will.\n    calls bash {"command": "rm notes.txt"}\n'
@@ -198,6 +198,20 @@ async def test_a_conversation_that_is_kept_is_listed_with_what_goes_on_with_it_a
     assert await said(folder, "sessions", "show", ANN.session, "--session", "mine") == one
 
 
+async def test_the_record_is_listed_the_newest_first_and_in_whole_for_programs(folder: Path) -> None:
+    call, *_, asked = rows = (await said(folder, "audit")).splitlines()
+    of = f"tool bash, outcome ran, actor telegram:ann, session {ANN.id}, channel telegram, call 2.0"
+    assert (len(rows), call[:14], call[23:]) == (6, "6  2026-09-21 ", f"  call      {of}")
+    assert asked.startswith("1  2026-09-21 ")
+    assert asked.endswith("  asked     tool bash, request A1")
+    [newest] = json.loads(await said(folder, "audit", "--last", "1", "--json"))
+    assert (newest["n"], newest["details"]["arguments"]["command"]) == (6, "rm notes.txt")
+    with closing(sqlite3.connect(folder / "journal.db")) as other:
+        other.execute("UPDATE audit SET body = '[1' WHERE number = 6")
+        other.commit()
+    assert (await said(folder, "audit", "--last", "1")).split()[-2:] == ["unreadable", "-"]
+
+
 async def test_damage_is_said_line_by_line_and_mended_by_nobody(folder: Path) -> None:
     file = folder / "journal.db"
     with closing(sqlite3.connect(file)) as other:
@@ -293,3 +307,30 @@ async def test_a_conversation_that_is_kept_by_name_is_found_by_its_id_alone(fold
     await said(folder, "sessions", "forget", "telegram:42/work/0", "--yes", "--session", "more")
     await said(folder, "sessions", "forget", "telegram:42/work/0", "--yes")
     assert "42/work/0" not in await said(folder, "sessions", "list", "--session", "work")
+
+
+async def test_conversations_are_listed_by_the_time_that_is_shown_whatever_has_been_done_to_their_files(
+    tmp_path: Path,
+) -> None:
+    write_config(tmp_path)
+    kept = tmp_path / "journal.sessions" / "cli"
+    await fill(kept / "new.db")
+    await keep_old(kept / "old.db")
+    rows = json.loads(await said(tmp_path, "sessions", "list", "--json"))
+    assert [it["kept_as"] for it in rows] == ["new", "new", "old"]
+    assert [it["last_at"] for it in rows] == sorted((it["last_at"] for it in rows), reverse=True)
+
+
+async def test_a_conversation_that_is_kept_is_found_by_its_name(tmp_path: Path) -> None:
+    write_config(tmp_path)
+    kept = tmp_path / "journal.sessions"
+    for name in ("cli/old", "cli/more", "rpc/bot"):
+        await keep_old(kept / f"{name}.db")
+    await fill(kept / "cli" / "more.db")
+    for name in ("old", "bot", "rpc/bot"):
+        assert await said(tmp_path, "sessions", "show", name) == "1 user M1: hello\n"
+        assert "hello" in await said(tmp_path, "sessions", "export", name)
+    several = await hookgate(tmp_path, "sessions", "show", "more")
+    assert several.stderr.startswith("hookgate: more holds several: add --session more to one of cli:/default/0, ")
+    assert await said(tmp_path, "sessions", "forget", "old", "--yes") == "forgot cli:/default/0\n"
+    assert await said(tmp_path, "sessions", "show", "cli:/default/0", "--session", "more")

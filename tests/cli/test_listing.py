@@ -98,7 +98,7 @@ def test_no_help_is_wider_than_a_terminal_and_each_says_how_it_is_asked_for(
     assert [path for path, text in helps.items() if "--help" not in text.partition("\n")[2]] == []
 
 
-@pytest.mark.parametrize("group", ["approvals", "hooks", "keys", "mcp", "people", "sessions", "tools"])
+@pytest.mark.parametrize("group", ["approvals", "audit", "hooks", "keys", "mcp", "people", "sessions", "tools"])
 async def test_the_name_of_each_group_that_lists_does_so_and_its_help_says_it(tmp_path: Path, group: str) -> None:
     configured(tmp_path, "http://127.0.0.1:1")
     assert (await run(tmp_path, group, "--json")).stdout == (await run(tmp_path, group, "list", "--json")).stdout

@@ -5,7 +5,6 @@ Knows no turn and no signal; where a line comes from is the caller's business.
 
 from __future__ import annotations
 
-from collections import deque
 from collections.abc import Awaitable, Callable
 from functools import partial
 from time import time
@@ -20,6 +19,7 @@ from hookgate.channels.terminal.display.answer import Answer, prepare
 from hookgate.channels.terminal.display.attachment import attachment
 from hookgate.channels.terminal.display.working import Working
 from hookgate.channels.terminal.display.wrapping import wrapped
+from hookgate.channels.terminal.held import Held
 from hookgate.channels.terminal.panels import drawn
 from hookgate.channels.terminal.screen import Screen
 from hookgate.protocol.approval import GRANTS, ApprovalRequest, CannotAsk, Decide, Decision
@@ -34,8 +34,6 @@ if TYPE_CHECKING:
 NAME = "cli"
 NOBODY = "nobody can be asked here: this is no terminal (with --yes-from-stdin a line of stdin answers)"
 GONE = "  (this question is over)\n"
-MAX_HELD = 1000
-"""Of what comes while a question stands open; the oldest goes, with a line that says so."""
 LATE_S = 2.0
 """How long after a question a word that answers it is taken for a late answer."""
 Draw = Callable[[ToolCall], Awaitable[Picture | None]]
@@ -46,9 +44,8 @@ _MARKS = {"notice": "· ", "error": "! "}
 
 
 class Terminal:
-    """What comes while a question stands open waits for its answer, for it could look like another question. `ask`
-    None: nobody can be asked. `size`: columns and rows of the terminal. `rendered`: answers are laid out as Markdown,
-    and there are colours."""
+    """`ask` None: nobody can be asked. `size`: columns and rows of the terminal. `rendered`: answers are laid out as
+    Markdown, and there are colours."""
 
     name = NAME
     limits = UNLIMITED
@@ -67,6 +64,8 @@ class Terminal:
         self._ask = ask
         self._size = size
         self._view_text = view
+        self.console: Console | None = None
+        """Where whoever is asked sits; None: where all else is written."""
         self.picture: Draw | None = None
         """What a call would make of a file, where that can be shown."""
         self.tells_refusals = True
@@ -75,12 +74,13 @@ class Terminal:
         self._question: Dialogue | None = None
         self._over_at = 0.0
         self._one_at_a_time = trio.Lock()
-        self._held: deque[Callable[[], None]] | None = None
-        self._dropped = 0
+        self._held = Held(self.between)
         self._panel: list[str] = []
         self.rendered = rendered
         self._answer = Answer(screen, lambda: size()[0] - 1, rendered=rendered)
         self._working = Working(NAME)
+        self.replies: set[str] = set()
+        """Ids of messages whose replies wait for no answer."""
         self._streamed: list[str] = []
         self._beside: list[str] = []
         self._region = ""
@@ -104,7 +104,10 @@ class Terminal:
         return ""
 
     def _show(self, outbound: Outbound) -> None:
-        if self._waits(partial(self._show, outbound)):
+        if outbound.in_reply_to in self.replies:
+            self.reply(f"{_MARKS.get(outbound.kind, '')}{outbound.text}")
+            return
+        if self._held.takes(partial(self._show, outbound)):
             return
         text = outbound.text
         seen = outbound.kind == "answer" and "".join(self._streamed).rstrip().endswith(text.strip())
@@ -121,7 +124,7 @@ class Terminal:
             self._streamed.clear()
 
     def stream(self, chat: Chat, text: str) -> None:
-        if self._waits(partial(self.stream, chat, text)):
+        if self._held.takes(partial(self.stream, chat, text)):
             return
         self._streamed.append(text)
         self._working.wrote(time())
@@ -130,11 +133,11 @@ class Terminal:
         self._draw()
 
     def end_stream(self, chat: Chat) -> None:
-        if not self._waits(partial(self.end_stream, chat)):
+        if not self._held.takes(partial(self.end_stream, chat)):
             self._end_answer()
 
     def restart_stream(self, chat: Chat) -> None:
-        if self._waits(partial(self.restart_stream, chat)):
+        if self._held.takes(partial(self.restart_stream, chat)):
             return
         self._streamed.clear()
         self._end_answer()
@@ -161,6 +164,14 @@ class Terminal:
         """The same at once, though a question stands open: hookgate's own words alone."""
         self.screen.write(f"{self._folded(text)}\n")
 
+    def reply(self, text: str) -> None:
+        """The same, with others' words in it: a question that stands open is asked anew below it."""
+        if self._question is not None and self.asks:
+            self.aside(printable(text))
+            self._question.again()
+        else:
+            self.between(text)
+
     def painted(self, text: str) -> None:
         """The same, with the colours that are in it where there are colours."""
         self._write(coloured(text, keep=self.rendered))
@@ -172,13 +183,13 @@ class Terminal:
 
     def draw(self, panel: Panel, hint: str) -> None:
         """On a live screen, instead of the panel before it."""
-        if not self._waits(partial(self.draw, panel, hint)):
+        if not self._held.takes(partial(self.draw, panel, hint)):
             self._panel = drawn(panel, self._size(), hint, colours=self.rendered)
             self._draw()
 
     def erase(self) -> None:
         """Take the panel away."""
-        if not self._waits(self.erase):
+        if not self._held.takes(self.erase):
             self._panel = []
             self._draw()
 
@@ -202,7 +213,7 @@ class Terminal:
     @property
     def asks(self) -> bool:
         """A question stands open, and all that comes waits for its answer."""
-        return self._held is not None
+        return self._held.holds
 
     def late(self, typed: str, begun_at: float) -> bool:
         """Whether it is an answer and nothing else, to a question that was over a moment ago, or since what runs has
@@ -216,7 +227,7 @@ class Terminal:
         if self._ask is None:
             return None
         self._waiting += 1
-        if self._held is not None and self.screen.live:
+        if self.asks and self.screen.live:
             self.screen.write(f"  (this is {self._asked} of {self._asked + self._waiting - 1})\n")
         try:
             async with self._one_at_a_time:
@@ -230,35 +241,20 @@ class Terminal:
 
     async def _hold(self, dialogue: Dialogue, ask: Ask) -> str | None:
         self._end_answer()
-        self._question, self._held = dialogue, deque(maxlen=MAX_HELD)
+        self._question, self._held.holds = dialogue, True
         self._draw()
-        answered = False
+        console, answered = self.console or Console(self.screen.write, ask, self._size, self._view_text), False
         try:
-            answer = await hold(dialogue, Console(self.screen.write, ask, self._size, self._view_text))
+            answer = await hold(dialogue, console)
             answered = True
             return answer
         finally:
             if not answered:
                 # Where nobody takes the prompt away, the cursor stands behind it.
-                self.screen.write(GONE if self.screen.live else f"\n{GONE}")
+                console.write(GONE if self.screen.live else f"\n{GONE}")
             self._over_at = time()
-            self._release()
-
-    def _waits(self, act: Callable[[], None]) -> bool:
-        if self._held is None:
-            return False
-        self._dropped += len(self._held) == MAX_HELD
-        self._held.append(act)
-        return True
-
-    def _release(self) -> None:
-        held, self._held = self._held or (), None
-        dropped, self._dropped = self._dropped, 0
-        if dropped:
-            self.between(f"! {dropped} lines that came while the question stood open were dropped")
-        for act in held:
-            act()
-        self._draw()
+            self._held.release()
+            self._draw()
 
     def _folded(self, text: str) -> str:
         """At words, where the lines of a screen are."""
@@ -269,7 +265,7 @@ class Terminal:
         return f"{style}{text}{RESET}" if self.rendered else text
 
     def _put(self, line: str) -> None:
-        if self._waits(partial(self._put, line)):
+        if self._held.takes(partial(self._put, line)):
             return
         if self._answer.is_open:
             self._beside.append(line)
@@ -277,7 +273,7 @@ class Terminal:
             self.screen.write(f"{line}\n")
 
     def _write(self, text: str) -> None:
-        if self._waits(partial(self._write, text)):
+        if self._held.takes(partial(self._write, text)):
             return
         if not self.screen.live:
             self._end_answer()
@@ -292,7 +288,7 @@ class Terminal:
 
     def _draw(self) -> None:
         """The live region. While a question stands open nothing of what runs is in it: it could look like one."""
-        running = self._working.lines(time()) if self.screen.shows and self._held is None else []
+        running = self._working.lines(time()) if self.screen.shows and not self.asks else []
         lines = [*self._answer.rest, *(self._styled(self._folded(line), DIM) for line in running), *self._panel]
         region = "\n".join(lines)
         if region != self._region:

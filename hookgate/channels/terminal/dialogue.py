@@ -131,8 +131,14 @@ class Dialogue:
         self.again()
 
     def again(self) -> None:
-        """From the beginning: what was shown has been folded anew by the terminal, and not at the gutter."""
+        """From the beginning: what was shown has been folded anew by the terminal, and not at the gutter, or other
+        text stands below it."""
         self._begun = False
+
+    @property
+    def stands(self) -> bool:
+        """What was to be shown by now is what is seen."""
+        return self._begun or self._small
 
     def _body(self, width: int, room: int) -> list[str]:
         rows = self._question.body_rows(width)
@@ -150,22 +156,25 @@ class Dialogue:
 
 @dataclass(frozen=True, slots=True)
 class Console:
-    """`view` None: what is to be viewed is written."""
+    """`view` None: what is to be viewed is written. `ready`: until all that was written elsewhere is seen."""
 
     write: Write
     ask: Ask
     size: Size
     view: View | None = None
+    ready: Callable[[], Awaitable[None]] | None = None
 
 
 async def hold(dialogue: Dialogue, console: Console) -> str | None:
     """The answer; None where nobody can give one any more."""
+    if console.ready is not None:
+        await console.ready()
     while True:
         size = console.size()
         console.write(dialogue.text(size))
         typed: list[str | None] = []
         async with trio.open_nursery() as nursery:
-            nursery.start_soon(_resized, console, size, nursery.cancel_scope)
+            nursery.start_soon(_changed, console, size, dialogue, nursery.cancel_scope)
             typed.append(await console.ask(dialogue.prompt))
             nursery.cancel_scope.cancel()
         match typed:
@@ -189,8 +198,8 @@ async def _view(dialogue: Dialogue, console: Console) -> None:
         dialogue.unfold()
 
 
-async def _resized(console: Console, size: tuple[int, int], scope: trio.CancelScope) -> None:
+async def _changed(console: Console, size: tuple[int, int], dialogue: Dialogue, scope: trio.CancelScope) -> None:
     """By looking: the signal is the editor's."""
-    while console.size() == size:  # noqa: ASYNC110 - nothing else tells
+    while console.size() == size and dialogue.stands:  # noqa: ASYNC110 - nothing else tells
         await trio.sleep(LOOK_S)
     scope.cancel()

@@ -54,13 +54,15 @@ class Question:
         return [row for line in self.foot for row in own_rows(line, width)]
 
 
-def measured(name: str, parts: tuple[Part, ...], digest: str = "") -> str:
-    """What it is about, how much of it, what of it may look like something else, and its digest if it has one."""
+def measured(name: str, parts: tuple[Part, ...], digest: str = "", place: str = "") -> str:
+    """What it is about, how much of it, what of it may look like something else, and its digest if it has one.
+    `place`: the label of what says only where the rest goes."""
     text = "".join(part.text for part in parts)
     strange, unseen = sum(not char.isascii() for char in text), invisible(text)
     lines = sum(_lines(part.text) for part in parts)
+    size = sum(len(part.text) for part in parts if part.label != place)
     counts = [
-        f"{len(text):,} character{'' if len(text) == 1 else 's'}",
+        f"{size:,} character{'' if size == 1 else 's'}",
         *([f"{lines:,} line{'' if lines == 1 else 's'}"] if lines else []),
         *([f"{strange:,} not ASCII"] if strange else []),
         *([f"{unseen:,} invisible"] if unseen else []),

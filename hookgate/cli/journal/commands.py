@@ -97,14 +97,14 @@ def sessions() -> None:
 @journal_option
 @json_option
 def sessions_list(place: Place, as_json: bool) -> None:
-    """How much each holds, what is unfinished, when it last moved."""
+    """How much each holds, what is unfinished, by when it last moved."""
     from hookgate.cli.journal.conversations import list_sessions
 
     guarded(lambda: list_sessions(place, as_json=as_json))
 
 
 @sessions.command(name="show")
-@click.argument("id_", metavar="ID", shell_complete=completed(conversation_ids))
+@click.argument("id_", metavar="ID|NAME", shell_complete=completed(conversation_ids))
 @journal_option
 def sessions_show(id_: str, place: Place) -> None:
     """What was said in it, from the last summary on."""
@@ -114,7 +114,7 @@ def sessions_show(id_: str, place: Place) -> None:
 
 
 @sessions.command(name="export")
-@click.argument("id_", metavar="ID", shell_complete=completed(conversation_ids))
+@click.argument("id_", metavar="ID|NAME", shell_complete=completed(conversation_ids))
 @journal_option
 def sessions_export(id_: str, place: Place) -> None:
     """All that is stored of it, as JSON lines."""
@@ -124,7 +124,7 @@ def sessions_export(id_: str, place: Place) -> None:
 
 
 @sessions.command(name="forget")
-@click.argument("id_", metavar="ID", shell_complete=completed(conversation_ids))
+@click.argument("id_", metavar="ID|NAME", shell_complete=completed(conversation_ids))
 @yes_option
 @journal_option
 def sessions_forget(id_: str, yes: bool, place: Place) -> None:

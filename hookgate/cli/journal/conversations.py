@@ -28,7 +28,8 @@ if TYPE_CHECKING:
 def list_sessions(place: Place, *, as_json: bool) -> int:
     """Raises ConfigError and StoreFailed, as all do."""
     places = [(place.session, journal_of(place)), *(() if place.session else _kept(place))]
-    rows = [(name, row) for name, file in places for row in _rows(file, named=bool(place.session))]
+    found = [(name, row) for name, file in places for row in _rows(file, named=bool(place.session))]
+    rows = sorted(found, key=lambda it: it[1].last_at, reverse=True)
     if as_json:
         return say_json([{"id": row.conversation.id, **asdict(row), "kept_as": name} for name, row in rows])
     for line in table((_listed(name, row) for name, row in rows), width_shown()) or [
@@ -71,15 +72,29 @@ def _when(at: float) -> str:
     return datetime.fromtimestamp(at, UTC).strftime("%Y-%m-%d %H:%MZ")
 
 
-def _journal_with(id_: str, place: Place) -> JournalPlace:
-    """That of `place`; without a name the one that holds it, which may be the gateway's or one that is kept by name.
-    Raises StoreFailed where several of these do."""
+def _found(id_: str, place: Place) -> tuple[JournalPlace, str]:
+    """The journal that holds it, and its id there: the journal of `place`; without a name the gateway's, or one that
+    is kept by name, which is found by that too. Raises StoreFailed where that says not which it is."""
     own = journal_of(place)
-    kept = [] if place.session or _holds(own, id_) else [it for it in _kept(place) if _holds(it[1], id_)]
-    if len(kept) > 1:
-        names = ", ".join(name for name, _file in kept)
+    if place.session or _holds(own, id_):
+        return own, id_
+    kept = _kept(place)
+    by_name = [it for it in kept if it[0] == id_] or [it for it in kept if it[1].stem == id_]
+    found = by_name or [it for it in kept if _holds(it[1], id_)]
+    if len(found) > 1:
+        names = ", ".join(name for name, _file in found)
         raise StoreFailed(f"{id_} is kept by several names: add --session NAME, one of {names}")
-    return kept[0][1] if kept else own
+    [(name, file)] = found or [("", own)]
+    return file, _only(name, file) if by_name else id_
+
+
+def _only(name: str, file: JournalPlace) -> str:
+    """The id of the conversation that is kept there."""
+    ids = [row.conversation.id for row in _rows(file, named=True)]
+    if len(ids) == 1:
+        return ids[0]
+    which = f"holds several: add --session {name} to one of {', '.join(ids)}" if ids else "holds no conversation"
+    raise StoreFailed(f"{name} {which}")
 
 
 def _holds(file: JournalPlace, id_: str) -> bool:
@@ -93,7 +108,8 @@ def show_session(id_: str, place: Place) -> int:
     from hookgate.store.journal.operators.looking import conversation_of
     from hookgate.store.journal.transcripts import first_entries, read_entries
 
-    with open_look_at(_journal_with(id_, place)) as tables:
+    file, id_ = _found(id_, place)
+    with open_look_at(file) as tables:
         number, _conversation = conversation_of(tables, id_)
         entries, _upto = read_entries(tables, number)
         messages = first_entries(tables, number)
@@ -117,7 +133,8 @@ def _shown(entry: Entry, id_: str) -> Iterator[str]:
 def export_session(id_: str, place: Place) -> int:
     from hookgate.store.journal.operators.looking import conversation_of, exported_conversation
 
-    with open_look_at(_journal_with(id_, place)) as tables:
+    file, id_ = _found(id_, place)
+    with open_look_at(file) as tables:
         write_lines(exported_conversation(tables, conversation_of(tables, id_)[0]))
     return 0
 
@@ -127,7 +144,7 @@ async def forget_session(id_: str, place: Place, *, yes: bool) -> int:
     from hookgate.cli.agreeing import agreed, yes_or_no
     from hookgate.store.journal.operators.looking import conversation_of
 
-    file = _journal_with(id_, place)
+    file, id_ = _found(id_, place)
     with open_look_at(file) as tables:
         _number, conversation = conversation_of(tables, id_)
     id_ = conversation.id

@@ -1,18 +1,63 @@
-"""`hookgate audit`: the chain of records is checked, and written out."""
+"""`hookgate audit`: the chain of records is listed, checked, and written out."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from typing import Any, cast
 
 from hookgate.cli.journal.file import journal_of, write_lines
 from hookgate.cli.journal.place import Place
-from hookgate.cli.printing import counted, failed, say
+from hookgate.cli.printing import counted, failed, moment, say, say_json, table, width_shown
+from hookgate.protocol.codec import decode
+from hookgate.protocol.errors import BadMessage
 from hookgate.store.journal.audit.anchors import State, checkpoints, verify
 from hookgate.store.journal.audit.chain import Link, links
-from hookgate.store.places import JournalPlace, beside, open_look_at
+from hookgate.store.places import JournalPlace, beside, is_there, open_look_at
 
 STATUS: Mapping[State, int] = {"anchored": 0, "broken": 1, "unanchored": 2, "truncated": 3}
 """Of the command, for scripts."""
+
+TOLD = (
+    *("tool", "outcome", "state", "denied_by", "error", "did", "about", "name", "person", "by", "actor"),
+    *("session", "channel", "letter", "message", "request", "grant", "call"),
+)
+"""What a line tells of a record, in this order."""
+Record = dict[str, Any]
+"""A record with what stands beside it."""
+
+
+def list_chain(place: Place, last: int, *, as_json: bool) -> int:
+    """The last of its records, the newest first. Raises ConfigError and StoreFailed, as all do."""
+    file = journal_of(place)
+    records = _last(file, last) if place.session or is_there(file) else []
+    if as_json:
+        return say_json(records)
+    for line in table(map(_told, records), width_shown()) or [f"nothing is recorded in {file}"]:
+        say(line)
+    return 0
+
+
+def _last(file: JournalPlace, count: int) -> list[Record]:
+    with open_look_at(file) as tables:
+        [newest] = tables.one("SELECT max(number) FROM audit") or (0,)
+        return [*map(_record, links(tables, (newest or 0) - count))][::-1]
+
+
+def _record(link: Link) -> Record:
+    texts: Record = {name: text.decode("utf-8", "replace") for name, (_salt, text) in link.texts.items()}
+    try:
+        if "details" in texts:
+            texts["details"] = decode(link.texts["details"][1])
+        return decode(link.body) | texts
+    except BadMessage:
+        # Somebody has changed it, as `verify` says.
+        return {"n": link.number, "at": 0.0, "kind": "unreadable"}
+
+
+def _told(record: Record) -> tuple[str, str, str, str]:
+    known = cast("Record", record.get("details", {})) | record
+    about = (f"{name} {known[name]}" for name in TOLD if isinstance(known.get(name), str) and known[name])
+    return str(record["n"]), moment(record["at"]), record["kind"], ", ".join(about)
 
 
 def verify_chain(place: Place) -> int:

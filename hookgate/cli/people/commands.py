@@ -12,7 +12,7 @@ from hookgate.cli.exits import guarded
 from hookgate.cli.journal.commands import journal_option
 from hookgate.cli.journal.place import Place
 from hookgate.cli.names import key_names, keyed_names, person_names, request_ids, role_names
-from hookgate.cli.options import Group, ListingGroup, config_option, control_option, json_option
+from hookgate.cli.options import ListingGroup, config_option, control_option, json_option
 
 if TYPE_CHECKING:
     from hookgate.protocol.values import Json
@@ -52,9 +52,20 @@ def approvals_decide(request: str, word: str, control: Path | None, **given: obj
     guarded(lambda: decide_request(said, config_file if isinstance(config_file, Path) else None, control))
 
 
-@click.group(cls=Group)
+@click.group(cls=ListingGroup)
 def audit() -> None:
     """The record of what was asked, decided and run."""
+
+
+@audit.command(name="list")
+@click.option("--last", type=click.IntRange(1), default=50, show_default=True, help="So many of them.")
+@journal_option
+@json_option
+def audit_list(last: int, place: Place, as_json: bool) -> None:
+    """The last records, the newest first."""
+    from hookgate.cli.people.chain import list_chain
+
+    guarded(lambda: list_chain(place, last, as_json=as_json))
 
 
 @audit.command(name="verify")

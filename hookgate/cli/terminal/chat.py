@@ -5,10 +5,11 @@ from __future__ import annotations
 import json
 import signal
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from contextlib import nullcontext, suppress
 from functools import partial
 from math import inf
+from secrets import token_hex
 
 import trio
 
@@ -27,6 +28,7 @@ from hookgate.cli.config.vouching import ask_about_changes
 from hookgate.cli.printing import to_stderr
 from hookgate.cli.terminal import extension_lines
 from hookgate.cli.terminal.commands import TerminalCommands
+from hookgate.cli.terminal.early import open_early, over
 from hookgate.cli.terminal.flags import Flags
 from hookgate.cli.terminal.keyboard import Keyboard, open_keyboard
 from hookgate.cli.terminal.pictures import picture
@@ -34,8 +36,9 @@ from hookgate.cli.terminal.printing import GOES_ON, PROMPT, prompt_text, welcome
 from hookgate.cli.terminal.prompt import Prompt
 from hookgate.cli.terminal.recalling import recalled, short
 from hookgate.cli.terminal.seating import seated
-from hookgate.cli.terminal.starting import open_chat, open_early, report
+from hookgate.cli.terminal.starting import open_chat, report
 from hookgate.cli.terminal.trust import introduce
+from hookgate.loop.commands.table import Invocation
 from hookgate.loop.sessions.jobs import Job
 from hookgate.program.signals import open_until_signal
 from hookgate.program.starting import allow_imports
@@ -94,20 +97,25 @@ async def _run_interactive(settings: Settings, flags: Flags, logs: PromptLogs) -
                 else:
                     terminal.between(line)
             async with (
-                open_early(keyboard, terminal.between) as begins,
-                open_chat(settings, flags, ports, terminal.beside, tell) as runtime,
+                open_early(keyboard, terminal, CHAT) as early,
+                open_chat(settings, flags, ports, terminal.beside, tell, early.opened) as runtime,
             ):
-                begins()
+                waited = over(keyboard, early)
                 if runtime.skills is not None:
                     runtime.skills.tell = terminal.between if keyboard.person else to_stderr
-                await converse(runtime, terminal, keyboard, surface)
+                await converse(runtime, terminal, keyboard, surface, waited)
     return 0
 
 
 async def converse(
-    runtime: Runtime, terminal: Terminal, keyboard: Keyboard, surface: TerminalSurface | None = None
+    runtime: Runtime,
+    terminal: Terminal,
+    keyboard: Keyboard,
+    surface: TerminalSurface | None = None,
+    waited: Iterable[str] = (),
 ) -> None:
-    """Line by line, until the person leaves: where the line is there at all times the next one does not wait."""
+    """Line by line, until the person leaves: where the line is there at all times the next one does not wait.
+    `waited`: what was typed before all had started."""
     surface = surface or TerminalSurface(terminal)
     terminal.picture = partial(picture, runtime)
     redact = runtime.agent.around.redactor.text
@@ -116,7 +124,7 @@ async def converse(
     keyboard.completes = partial(runtime.gateway.commands.completed, CHAT)
     terminal.between(welcome(runtime))
     async with trio.open_nursery() as nursery:
-        talk = _Talk(runtime, terminal, keyboard, nursery)
+        talk = _Talk(runtime, terminal, keyboard, nursery, waited)
         keyboard.keeps = lambda typed: redact(typed) == typed and not talk.late(typed)
         runtime.gateway.commands.add(talk.commands().rows())
         nursery.start_soon(_warn_unconfined, runtime, terminal, warned := trio.Event())
@@ -153,8 +161,11 @@ class _Talk:
     """`warned`: the next Ctrl-C at the prompt leaves, if nothing is typed before; a person is told first, a pipe is
     not."""
 
-    def __init__(self, runtime: Runtime, terminal: Terminal, keyboard: Keyboard, nursery: trio.Nursery) -> None:
+    def __init__(
+        self, runtime: Runtime, terminal: Terminal, keyboard: Keyboard, nursery: trio.Nursery, waited: Iterable[str]
+    ) -> None:
         self.warned = not keyboard.person
+        self._waited = [*waited]
         self._runtime, self._terminal, self._keyboard = runtime, terminal, keyboard
         self._nursery, self._diffs = nursery, trio.Lock()
         self._quitting, self._typed = False, keyboard.typed
@@ -179,7 +190,9 @@ class _Talk:
         return self._keyboard.person and self._terminal.late(line, job.begun_at if job is not None else inf)
 
     async def say(self, line: str) -> None:
-        typed, commands = line.strip(), self._runtime.gateway.commands
+        typed, commands, waited = line.strip(), self._runtime.gateway.commands, line in self._waited
+        if waited:
+            self._waited.remove(line)
         message = Inbound(CHAT, typed)
         if not typed:
             return
@@ -190,13 +203,23 @@ class _Talk:
         elif literal := extension_lines.literal(typed):
             await self.submit(literal)
         else:
-            waits = commands.read(message) is None and self._waits()
-            if self._terminal.asks:
-                self._terminal.aside(HELD)
+            command = commands.read(message)
+            waits = command is None and (waited or self._waits())
+            if self._terminal.asks and command is not None:
+                message = self._at_question(message, command)
             accepted = await self._runtime.gateway.receive(message)
             if self._quitting:
                 self.leave()
             await self.answered(accepted, typed if waits else "")
+
+    def _at_question(self, message: Inbound, invocation: Invocation) -> Inbound:
+        """What an extension has to say could look like another question."""
+        if invocation.command.extension:
+            self._terminal.aside(HELD)
+            return message
+        message = replace(message, message_id=token_hex(8))
+        self._terminal.replies.add(message.message_id)
+        return message
 
     async def submit(self, text: str) -> None:
         """A message that is no command, whatever it begins with."""

@@ -37,11 +37,12 @@ class TerminalCommands:
     def rows(self) -> tuple[Command, ...]:
         runtime = self.runtime
         which = "which model answers; /model NAME: another, of any configured provider"
+        says = partial(Command, early=True)
         rows = (
-            Command("tools", "what the model may use", self._says(lambda _it: tools(runtime))),
-            Command("hooks", "the hooks and their state", self._says(lambda _it: hooks(runtime))),
-            Command("mcp", "the MCP connections", self._says(lambda _it: connections(runtime))),
-            Command(
+            says("tools", "what the model may use", self._says(lambda _it: tools(runtime))),
+            says("hooks", "the hooks and their state", self._says(lambda _it: hooks(runtime))),
+            says("mcp", "the MCP connections", self._says(lambda _it: connections(runtime))),
+            says(
                 "model",
                 which,
                 self._says(lambda it: model(runtime, it.inbound.chat, it.args)),
@@ -50,7 +51,7 @@ class TerminalCommands:
             ),
             Command("reload-ext", "stop the extensions and load them again", self._reload),
             Command("clear", "begin a new conversation, on an empty screen", self._clear, effect="new"),
-            Command("help", "this text", self._says(self._help)),
+            says("help", "this text", self._says(self._help)),
             Command("quit", "leave; so does /exit", self._quit, aliases=("exit",)),
         )
         return tuple(replace(row, may=_here) for row in rows)
@@ -58,7 +59,7 @@ class TerminalCommands:
     def _says(self, text: Callable[[Invocation], str]) -> Callable[[Invocation], Awaitable[Outcome]]:
         async def run(invocation: Invocation) -> Outcome:
             await trio.lowlevel.checkpoint()
-            self.terminal.between(text(invocation))
+            self.terminal.reply(text(invocation))
             return ""
 
         return run
@@ -81,7 +82,7 @@ class TerminalCommands:
         return f"{renewed}{kept}"
 
     async def _reload(self, _invocation: Invocation) -> Outcome:
-        self.terminal.between(await extension_lines.reloaded(self.runtime, self.put, self.terminal.between))
+        self.terminal.reply(await extension_lines.reloaded(self.runtime, self.put, self.terminal.between))
         self.report()
         return ""
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 import os
 import signal
 import termios
-from collections.abc import Generator
+from collections.abc import AsyncIterator, Generator
 from contextlib import contextmanager, suppress
 
 import trio
@@ -38,10 +38,11 @@ class Seat:
         try:
             if not in_front(self.descriptor):
                 return None
-            # What was typed before the question stood there is no answer to it.
-            termios.tcflush(self.descriptor, termios.TCIFLUSH)
-            self.write(prompt)
-            await self._entered(prompt)
+            with trio.open_signal_receiver(signal.SIGCONT) as resumed:
+                # What was typed before the question stood there is no answer to it.
+                termios.tcflush(self.descriptor, termios.TCIFLUSH)
+                self.write(prompt)
+                await self._entered(prompt, resumed)
             typed = os.read(self.descriptor, LONGEST_LINE)
         except (OSError, termios.error):
             return None
@@ -51,10 +52,10 @@ class Seat:
         # A terminal that is gone is none any more.
         return NO if os.isatty(self.descriptor) else None
 
-    async def _entered(self, prompt: str) -> None:
+    async def _entered(self, prompt: str, resumed: AsyncIterator[int]) -> None:
         """Until there is a line. What was typed of one for a question that is over is nobody's: no shell gets it."""
         async with trio.open_nursery() as nursery:
-            await nursery.start(self._run_resumed, prompt)
+            nursery.start_soon(self._run_resumed, prompt, resumed)
             try:
                 await trio.lowlevel.wait_readable(self.descriptor)
             except trio.Cancelled:
@@ -63,12 +64,10 @@ class Seat:
                 raise
             nursery.cancel_scope.cancel()
 
-    async def _run_resumed(self, prompt: str, task_status: trio.TaskStatus[None]) -> None:
+    async def _run_resumed(self, prompt: str, resumed: AsyncIterator[int]) -> None:
         """After `fg` the prompt stands there again."""
-        with trio.open_signal_receiver(signal.SIGCONT) as resumed:
-            task_status.started()
-            async for _number in resumed:
-                self.write(prompt)
+        async for _number in resumed:
+            self.write(prompt)
 
     def size(self) -> tuple[int, int]:
         """Columns and rows."""

@@ -2,17 +2,27 @@
 
 from __future__ import annotations
 
+import fcntl
+import termios
+from contextlib import suppress
+from functools import partial
+
+import trio
+
 from hookgate import config as configuration
 from hookgate.channels.terminal.channel import Terminal
-from hookgate.channels.terminal.dialogue import WHOLE
+from hookgate.channels.terminal.dialogue import WHOLE, Console
 from hookgate.cli.printing import screen_size
 from hookgate.cli.terminal.keyboard import Keyboard
 from hookgate.cli.terminal.pager import view
+
+PASSED_S, LOOK_S, SHOWN_S = 1.0, 0.02, 0.1
 
 
 def seated(keyboard: Keyboard, *, piped: bool = False, plain: bool = False) -> Terminal:
     """The terminal with whoever sits at the keyboard. `piped`: lines of what is no terminal answer questions too.
     `plain`: answers are shown as they were written."""
+    seat, read = keyboard.seat, keyboard.person and keyboard.seat is None
 
     async def ask(prompt: str) -> str | None:
         try:
@@ -22,7 +32,7 @@ def seated(keyboard: Keyboard, *, piped: bool = False, plain: bool = False) -> T
 
     def size() -> tuple[int, int]:
         columns, rows = screen_size()
-        return columns, rows if keyboard.person else WHOLE
+        return columns, rows if read else WHOLE
 
     async def view_text(text: str) -> bool:
         async with keyboard.lent():
@@ -30,4 +40,16 @@ def seated(keyboard: Keyboard, *, piped: bool = False, plain: bool = False) -> T
 
     asked = ask if keyboard.person or piped else None
     rendered = keyboard.screen.live and not plain and configuration.wants_colour()
-    return Terminal(keyboard.screen, asked, size, view_text if keyboard.person else None, rendered=rendered)
+    terminal = Terminal(keyboard.screen, asked, size, view_text if read else None, rendered=rendered)
+    if seat is not None:
+        viewing = partial(view, screen=seat.descriptor)
+        terminal.console = Console(seat.write, ask, seat.size, viewing, passed_on)
+    return terminal
+
+
+async def passed_on() -> None:
+    """What was written to a pipe has been read, and whoever did so had a moment to show it."""
+    with trio.move_on_after(PASSED_S), suppress(OSError):
+        while any(fcntl.ioctl(1, termios.FIONREAD, bytes(4))):  # noqa: ASYNC110 - nothing else tells
+            await trio.sleep(LOOK_S)
+    await trio.sleep(SHOWN_S)

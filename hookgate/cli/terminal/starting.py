@@ -1,5 +1,4 @@
-"""How a chat starts: its runtime, whom that waits for, said to a person where it takes a while, and the line that is
-there to type in meanwhile."""
+"""How a chat starts: its runtime, and whom that waits for, said to a person where it takes a while."""
 
 from __future__ import annotations
 
@@ -9,15 +8,12 @@ from contextlib import AsyncExitStack, asynccontextmanager
 
 import trio
 
-from hookgate.assembly.app import Runtime, open_runtime
+from hookgate.assembly.app import Opened, Runtime, open_runtime, unheard
 from hookgate.assembly.extensions.looking import looked
 from hookgate.assembly.logs.sinks import event_file, observer, open_event_file, trace, warnings
 from hookgate.assembly.preflight.failing_open import open_guards
 from hookgate.assembly.settings import Ports, Settings
 from hookgate.cli.terminal.flags import Flags
-from hookgate.cli.terminal.keyboard import Keyboard
-from hookgate.cli.terminal.keyboard.edited import EditedKeyboard
-from hookgate.cli.terminal.printing import PROMPT
 from hookgate.hooks.rules import Mount
 from hookgate.operations.extensions import extension_notes, extension_problems
 from hookgate.program.starting import begun
@@ -27,11 +23,7 @@ from hookgate.protocol.events.payloads import HookState
 from hookgate.protocol.zot.names import EXTENSION
 from hookgate.sections.zot import ZotExtension
 
-SOON_S, SLOW_S = 0.3, 2.0
-WAITS = "· this waits until all has started (/quit leaves)"
-LEAVING = ("/quit", "/exit")
-
-
+SLOW_S = 2.0
 Tell = Callable[[str], None]
 
 
@@ -76,7 +68,7 @@ async def _looked_up(settings: Settings) -> Settings:
 
 @asynccontextmanager
 async def open_chat(
-    settings: Settings, flags: Flags, ports: Ports, tracer: Tell, tell: Tell
+    settings: Settings, flags: Flags, ports: Ports, tracer: Tell, tell: Tell, early: Opened = unheard
 ) -> AsyncGenerator[Runtime]:
     """A runtime with the sinks that the flags ask for and, if configured, its control socket. `tell` hears what does
     not work."""
@@ -88,7 +80,7 @@ async def open_chat(
             inside.append(event_file(stack.enter_context(open_event_file(flags.events))))
         controlled = settings.config.control.enabled or bool(flags.control)
         ports = replace(ports, inside=inside, watched=controlled)
-        runtime = await stack.enter_async_context(open_runtime(settings, ports))
+        runtime = await stack.enter_async_context(open_runtime(settings, ports, early))
         starting.over()
         report(runtime, tell)
         if controlled:
@@ -114,32 +106,3 @@ async def _open_starting(settings: Settings, tell: Tell) -> AsyncGenerator[Start
             nursery.start_soon(starting.run, tell)
         yield starting
         starting.over()
-
-
-@asynccontextmanager
-async def open_early(keyboard: Keyboard, tell: Tell) -> AsyncGenerator[Callable[[], None]]:
-    """The line to type in is there soon, though nobody reads it yet; whoever leaves there cancels the body. Yields
-    what is called once lines are read."""
-    if not isinstance(keyboard, EditedKeyboard):
-        yield lambda: None
-        return
-    keyboard.prompt = lambda: PROMPT
-    async with trio.open_nursery() as nursery:
-
-        def entered(line: str | None) -> None:
-            if line is None or line.strip() in LEAVING:
-                nursery.cancel_scope.cancel()
-            elif line.strip():
-                tell(WAITS)
-
-        async def begin() -> None:
-            await trio.sleep(SOON_S)
-            keyboard.begin()
-
-        def over() -> None:
-            keyboard.entered = lambda _line: None
-
-        keyboard.entered = entered
-        nursery.start_soon(begin)
-        yield over
-        nursery.cancel_scope.cancel()

@@ -40,10 +40,16 @@ def rows(approvals_of: Callable[[Chat], Approvals], keyed: Collection[str] = ())
         ),
         deciding("deny", "keep a call from running", partial(_denied, of), syntax="ID [REASON]", completes=waiting),
         Command(
-            "pending", "what waits for your word", partial(_pending, of), takes=True, syntax="[ID]", completes=waiting
+            "pending",
+            "what waits for your word",
+            partial(_pending, of),
+            takes=True,
+            early=True,
+            syntax="[ID]",
+            completes=waiting,
         ),
-        Command("grants", "what was allowed for longer here", partial(_grants, of)),
-        Command("whoami", "who you are here: your id, your name, your roles", partial(_whoami, of)),
+        Command("grants", "what was allowed for longer here", partial(_grants, of), early=True),
+        Command("whoami", "who you are here: your id, your name, your roles", partial(_whoami, of), early=True),
         deciding(
             "revoke",
             "take back what was allowed for longer",

@@ -68,8 +68,8 @@ class Command:
     the moment it is stored. `may`: the chats, with their senders, that can use it. `takes`: a message with words
     behind the name invokes it as well. `beside`: it may take long, so it runs beside the turns, within
     `Invocation.scope`, and says itself that it was stopped; any other one has acted when its message is taken in.
-    `syntax`: the words behind the name, as help shows them; `completes`: what could be the first of them. `known`
-    False: it is no row, and its answer says so.
+    `early`: it may act while hooks and tools still start. `syntax`: the words behind the name, as help shows them;
+    `completes`: what could be the first of them. `known` False: it is no row, and its answer says so.
     """
 
     name: str
@@ -81,6 +81,7 @@ class Command:
     may: Callable[[Chat], bool] = lambda _chat: True
     takes: bool = False
     beside: bool = False
+    early: bool = False
     extension: str = ""
     syntax: str = ""
     completes: Callable[[Chat], Awaitable[Iterable[str]]] = _nothing

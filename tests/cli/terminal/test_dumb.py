@@ -10,7 +10,7 @@ from shutil import which
 import pytest
 
 from tests.cli.program import HOOKGATE, Screen, configured, open_fifo, open_shell, open_terminal
-from tests.model_server import Answer, ModelServer, calls, hang, open_model_server, says
+from tests.model_server import Answer, ModelServer, calls, chunk, events, hang, open_model_server, says
 
 SIZE = (24, 80)
 CTRL_C = "\x03"
@@ -91,6 +91,34 @@ async def test_what_is_piped_on_from_a_terminal_begins_a_row_behind_each_prompt(
             await screen.line("/quit")
             assert await screen.ends() == 0
     assert "> \nOne.\n> \n" in (folder / "shown").read_text()
+
+
+@pytest.mark.parametrize("to", ["| tee shown", "> shown"])
+async def test_where_what_is_written_goes_elsewhere_whoever_types_is_asked_on_the_terminal(
+    tmp_path: Path, to: str
+) -> None:
+    asks = {"index": 0, "id": "1", "type": "function"}
+    call = {"tool_calls": [asks | {"function": {"name": "bash", "arguments": '{"command": "touch made"}'}}]}
+    wanted = events(chunk({"content": "Let me see."}), chunk(call), chunk({}, "tool_calls"))
+    rule = '[[approvals]]\ntools = ["bash"]\n'
+    async with open_model_server(wanted, says("Done.")) as server:
+        folder = configured(tmp_path, server.base_url, rule)
+        line = f"{' '.join(HOOKGATE)} chat {to}"
+        async with open_terminal(folder, anew=True, program=("/bin/sh", "-c", line), size=SIZE) as screen:
+            await screen.type("go\r")
+            await screen.sees("? Run bash?")
+            await screen.sees("[n]o: ")
+            if "tee" in to:
+                assert "Let me see." in screen.shown.partition("? Run bash?")[0]
+            await screen.type("perhaps\r")
+            await screen.sees('"perhaps" is none of the answers')
+            await screen.sees("[n]o: ")
+            await screen.type("y\r")
+            await screen.type("/quit\r")
+            assert await screen.ends() == 0
+    kept = (folder / "shown").read_text()
+    assert (folder / "made").exists()
+    assert ("allow?" in kept, "ok, asked" in kept, "Done.\n" in kept) == (False, True, True)
 
 
 @pytest.mark.skipif(which("bash") is None, reason="no bash on PATH")

@@ -97,7 +97,17 @@ async def test_what_is_typed_while_an_answer_streams_stays_in_its_own_line_and_c
     assert said(server) == ["hello", "next"]
 
 
-async def test_a_command_typed_at_a_question_acts_and_is_no_answer(tmp_path: Path) -> None:
+def asked_anew(told: str) -> Callable[[list[str]], bool]:
+    """The whole question stands below what was told."""
+
+    def holds(rows: list[str]) -> bool:
+        begins = [n for n, row in enumerate(rows) if row.startswith("? Run bash?")]
+        return bool(begins) and rows[-1].endswith("[n]o:") and any(told in row for row in rows[: begins[-1]])
+
+    return holds
+
+
+async def test_a_command_typed_at_a_question_acts_at_once_and_is_no_answer(tmp_path: Path) -> None:
     rule = '[[approvals]]\ntools = ["bash"]\n'
     wanted = calls(("1", "bash", '{"command": "touch made"}'))
     async with (
@@ -108,15 +118,17 @@ async def test_a_command_typed_at_a_question_acts_and_is_no_answer(tmp_path: Pat
         await screen.type(f"go{ENTER}")
         await screen.stands(SIZE, lambda rows: rows[-1].endswith("[n]o:"))
         await screen.type(f"/whoami{ENTER}")
-        await screen.stands(SIZE, lambda rows: any("once this question is over" in row for row in rows))
-        await screen.stands(SIZE, lambda rows: rows[-1].endswith("[n]o:"))
+        await screen.stands(SIZE, asked_anew("You are cli:user"))
+        await screen.type(f"/pending{ENTER}")
+        await screen.stands(SIZE, asked_anew(' bash {"command":"touch made"}'))
+        await screen.type(f"/tools{ENTER}")
+        await screen.stands(SIZE, asked_anew("  write "))
         await screen.type(f"/nonsense{ENTER}")
         await screen.stands(SIZE, lambda rows: any("There is no command /nonsense here." in row for row in rows))
         await screen.type(f"//word{ENTER}")
         await screen.stands(SIZE, lambda rows: any("waits for its end" in row for row in rows))
         await screen.type(f"/stop{ENTER}")
         await screen.stands(SIZE, lambda rows: any("Stopped." in row for row in rows))
-        assert any("You are cli:user" in row for row in screen.window(*SIZE))
         await screen.stands(SIZE, lambda rows: rows[-2:] == ["Word.", ">"])
         await screen.type(f"next{ENTER}")
         await screen.stands(SIZE, lambda rows: rows[-2:] == ["Next.", ">"])
@@ -278,9 +290,14 @@ async def test_tab_completes_commands_what_stands_behind_them_and_files(tmp_path
         await screen.type(f"{CTRL_C}look at @no\tto\tnow")
         await screen.stands(SIZE, last("> look at @notes/today.md now"))
         await screen.type(f"{CTRL_C}look at `no\tto\tnow or nowhere\t, not at")
-        await screen.stands(SIZE, last("> look at `notes/today.md now or nowhere, not at"))
+        await screen.stands(SIZE, last("> look at `notes/today.md` now or nowhere, not at"))
         await screen.type(f"{CTRL_C}is @tw\tand\tso? now and \t")
-        await screen.stands(SIZE, last("> is @two words/and more.md so? now and"))
+        await screen.stands(SIZE, last('> is @"two words/and more.md" so? now and'))
+        # A quote that was typed is closed, and what stands behind it is one name.
+        await screen.type(f"{CTRL_C}is @\"two w\tand m\tor 'two words/\there")
+        await screen.stands(SIZE, last("> is @\"two words/and more.md\" or 'two words/and more.md' here"))
+        await screen.type(f"{CTRL_C}not two words/an\tof")
+        await screen.stands(SIZE, last('> not "two words/and more.md" of'))
         await screen.type(f"{CTRL_C}\x15look at @\t")
         await screen.stands(SIZE, lambda rows: {"notes/", "two words/"} <= {row.strip() for row in rows})
         await screen.type(f"{CTRL_C}/model \t\t")

@@ -76,17 +76,48 @@ async def test_what_is_typed_while_an_extension_starts_is_seen_waits_and_is_answ
         await screen.type("hello")
         await screen.sees("hello")
         await screen.type("\rthen half")
-        await screen.sees("· this waits until all has started (/quit leaves)")
+        await screen.sees("· this waits until all has started (/help acts at once, /quit leaves)")
         await screen.sees("then half")
         assert not server.requests
         await let.ring()
         await screen.sees("hookgate: p/m; 0 hooks, 1 extension; ")
+        # What it answers stands above it.
+        await screen.sees("> hello")
         await screen.sees("Good day.")
         await screen.type(" of it\r")
         await screen.sees("And you.")
         await leaves(screen, tmp_path)
     assert [it.body["messages"][-1]["content"] for it in server.requests] == ["hello", "then half of it"]
     assert "hello" in (tmp_path / HISTORY).read_text()
+
+
+async def test_commands_that_show_something_act_while_an_extension_starts_and_the_others_wait_in_their_order(
+    tmp_path: Path,
+) -> None:
+    directory = slow(tmp_path, COLD)
+    async with (
+        open_fifo(directory / "started") as started,
+        open_fifo(directory / "let") as let,
+        open_chat(tmp_path, says("Good day.")) as (server, screen),
+    ):
+        await started.rings()
+        await screen.sees(PROMPT)
+        for typed, shown in (
+            ("/help", "Type a message and Enter."),
+            ("/hooks", "zot:slow  starting"),
+            ("/tools", "  bash "),
+            ("/pending", "· Nothing waits for your word."),
+            ("/model p/other", "p/other answers from here on."),
+            ("/new", "· this waits until all has started"),
+            ("hello", "· this waits until all has started"),
+        ):
+            await screen.type(f"{typed}\r")
+            await screen.sees(shown)
+        await let.ring()
+        await screen.sees("· A new conversation.")
+        await screen.sees("Good day.")
+        await leaves(screen, tmp_path)
+    assert [it.body["model"] for it in server.requests] == ["other"]
 
 
 @pytest.mark.parametrize(("typed", "status"), [("/quit\r", 0), (CTRL_D, 0), (CTRL_C, 130)])

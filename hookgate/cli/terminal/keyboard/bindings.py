@@ -82,16 +82,20 @@ def _entered(editor: Editor, event: KeyPressEvent) -> None:
 
 
 def _completed(buffer: Buffer) -> None:
-    """At once, so that what is typed after Tab stands after it: what all that could be meant have in common; where it
-    is nothing, they are shown."""
+    """At once, so that what is typed after Tab stands after it: the one that is meant, or what all that could be have
+    in common; where it is nothing, they are shown."""
     if buffer.complete_state is not None:
         buffer.complete_next()
         return
     asked = CompleteEvent(completion_requested=True)
     found = list(buffer.completer.get_completions(buffer.document, asked))
+    if len(found) == 1:
+        # It may begin with a quote, before what has been typed.
+        buffer.apply_completion(found[0])
+        return
     common = get_common_complete_suffix(buffer.document, found)
     buffer.insert_text(common)
-    if len(found) > 1 and not common:
+    if found and not common:
         buffer.start_completion()
 
 

@@ -11,11 +11,14 @@ from typing import TYPE_CHECKING
 from prompt_toolkit.completion import CompleteEvent, Completer, Completion
 from prompt_toolkit.document import Document
 
+from hookgate.protocol.dataclasses import dataclass
+
 if TYPE_CHECKING:
     from hookgate.cli.terminal.keyboard.edited import EditedKeyboard
 
 MOST, MOST_WORDS = 200, 8
-OPENING = "\"'`(["
+QUOTES = "\"'`"
+OPENING = f"{QUOTES}([@"
 """What may stand before the name of a file."""
 
 
@@ -34,18 +37,39 @@ class LineCompleter(Completer):
 
 
 def _named(home: Path, line: str) -> Sequence[Completion]:
-    """By its last word; where nothing is called so, by more of them: names may have blanks."""
+    """By what stands behind an open quote, or by its last word; where nothing is called so, by more of them: names
+    may have blanks."""
     starts = [it.start() for it in re.finditer(r"\S+", line)][-MOST_WORDS:]
-    words = (line[start:].lstrip(OPENING) for start in reversed(starts))
-    return next((found for word in words if word and (found := [*_files(home, word.removeprefix("@"))])), ())
+    words = sorted((_word(line[start:]) for start in reversed(starts)), key=lambda it: not it.quote)
+    return next((found for word in words if word.begun and (found := [*_files(home, word)])), ())
 
 
-def _files(home: Path, typed: str) -> Iterator[Completion]:
-    """Those that begin as typed, from this folder on; a folder goes on."""
-    folder, _, begins = typed.rpartition("/")
-    place = home / Path(f"{folder}/" if folder or typed.startswith("/") else ".").expanduser()
+@dataclass(frozen=True)
+class _Word:
+    """`quote`: the one that is open before it; `begun`: there is something to complete."""
+
+    typed: str
+    quote: str
+    begun: bool
+
+
+def _word(text: str) -> _Word:
+    typed = text.lstrip(OPENING)
+    before = text[: len(text) - len(typed)]
+    quote = next((it for it in reversed(before) if it in QUOTES and it not in typed), "")
+    return _Word(typed, quote, bool(typed) or "@" in before)
+
+
+def _files(home: Path, word: _Word) -> Iterator[Completion]:
+    """Those that begin as typed, from this folder on, in quotes where they have blanks; a folder goes on."""
+    folder, slash, begins = word.typed.rpartition("/")
+    place = home / Path(f"{folder}/" if folder or slash else ".").expanduser()
     for name, is_folder in sorted(_listed(place, begins)):
-        yield Completion(name + ("/" if is_folder else " "), -len(begins), display=name + ("/" if is_folder else ""))
+        path = f"{folder}{slash}{name}"
+        quote = word.quote or next((it for it in QUOTES if it not in path and " " in path), "")
+        opened = "" if word.quote else quote
+        shown = f"{name}/" if is_folder else name
+        yield Completion(opened + path + ("/" if is_folder else f"{quote} "), -len(word.typed), display=shown)
 
 
 def _listed(place: Path, begins: str) -> Iterator[tuple[str, bool]]:

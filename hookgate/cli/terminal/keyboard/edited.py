@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import AsyncGenerator, Callable, Generator, Sequence
+from collections.abc import AsyncGenerator, Callable, Generator, Iterable, Sequence
 from contextlib import asynccontextmanager, contextmanager, suppress
 from math import inf
 from pathlib import Path
@@ -41,10 +41,11 @@ class Asked:
 class EditedKeyboard:
     """`ahead`: what was typed before there was an editor; `before`: how the terminal was; `history`: where messages
     are kept. `start` starts the editor, once: with the first line that is wanted, or with `begin`, so that a start
-    need not wait for it. `entered` hears each line at once, read or not, and None where the person leaves.
-    What begins with `on_` is called in the loop's thread, by what the editor tells it."""
+    need not wait for it. `entered`, where there is one, takes each line instead of whoever reads, and None where the
+    person leaves. What begins with `on_` is called in the loop's thread, by what the editor tells it."""
 
     person = edits = True
+    seat = None
 
     def __init__(self, ahead: str, before: list[Any], history: Path, start: Callable[[EditedKeyboard], None]) -> None:
         self._start: Callable[[EditedKeyboard], None] | None = start
@@ -52,7 +53,7 @@ class EditedKeyboard:
         self.typed = 0
         self.reading = False
         """Somebody waits for the next line."""
-        self.entered: Callable[[str | None], None] = lambda _text: None
+        self.entered: Callable[[str | None], None] | None = None
         self.keeps: Callable[[str], bool] = lambda _text: False
         self.completes: Completes = nothing
         self.busy: Callable[[], bool] = bool
@@ -161,8 +162,13 @@ class EditedKeyboard:
 
     def on_line(self, text: str) -> None:
         self._sent = True
-        self._said.send_nowait(text)
-        self.entered(text)
+        (self.entered or self._said.send_nowait)(text)
+
+    def resume(self, lines: Iterable[str]) -> None:
+        """They are read again, these first."""
+        self.entered = None
+        for line in lines if not self._ended else ():
+            self._said.send_nowait(line)
 
     def complete(self, text: str) -> Sequence[str]:
         """For the editor, in its thread: what the line could become that so begins."""
@@ -193,7 +199,8 @@ class EditedKeyboard:
         """The person leaves, or the terminal is gone: no line comes any more."""
         self._ended = True
         self._said.close()
-        self.entered(None)
+        if self.entered is not None:
+            self.entered(None)
         if self._question is not None:
             self.on_answer(self._question, None)
         if self._pressed is not None:

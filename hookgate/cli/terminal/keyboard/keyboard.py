@@ -11,6 +11,7 @@ import trio
 
 from hookgate.channels.terminal.panels import Key
 from hookgate.channels.terminal.screen import Screen
+from hookgate.cli.terminal.seat import Seat
 
 Completes = Callable[[str], Awaitable[Sequence[str]]]
 
@@ -22,8 +23,9 @@ async def nothing(_text: str) -> Sequence[str]:
 
 
 class Keyboard(Protocol):
-    """`person`: a terminal on both sides, so there is somebody to talk to. `edits`: the input line is there at all
-    times, with editing, history and completion; else lines are read one by one, as they are wanted."""
+    """`person`: there is somebody to talk to, who sees questions: on the screen, or on the `seat`, their terminal
+    where all else that is written goes elsewhere. `edits`: the input line is there at all times, with editing,
+    history and completion; else lines are read one by one, as they are wanted."""
 
     person: bool
     edits: bool
@@ -40,6 +42,9 @@ class Keyboard(Protocol):
     """How often what stands in the line has changed, where that is seen."""
     busy: Callable[[], bool]
     """Whether something runs that Ctrl-C ends; else it takes away what has been typed. In any thread."""
+
+    @property
+    def seat(self) -> Seat | None: ...
 
     @property
     def screen(self) -> Screen: ...

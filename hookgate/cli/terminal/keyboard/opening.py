@@ -9,7 +9,7 @@ import sys
 import termios
 import threading
 from collections.abc import AsyncGenerator, Generator
-from contextlib import asynccontextmanager, contextmanager
+from contextlib import asynccontextmanager, contextmanager, nullcontext
 from functools import partial
 from time import sleep
 from typing import Any
@@ -20,6 +20,7 @@ from hookgate import config as configuration
 from hookgate.cli.terminal.keyboard.edited import EditedKeyboard
 from hookgate.cli.terminal.keyboard.keyboard import Keyboard
 from hookgate.cli.terminal.keyboard.plain import READ_BYTES, open_plain
+from hookgate.cli.terminal.seat import open_seat
 
 LEAVE_S = 2.0
 """For the editor to give the terminal back; one that does not take what is written to it keeps it waiting."""
@@ -31,9 +32,11 @@ _INPUT_MODES, _LOCAL_MODES = 0, 3
 @asynccontextmanager
 async def open_keyboard() -> AsyncGenerator[Keyboard]:
     """With editing where there is a terminal that can have it. Leaving gives the terminal back as it was."""
-    if not (sys.stdin.isatty() and sys.stdout.isatty() and configuration.terminal_type() != "dumb"):
-        async with open_plain() as plain:
-            yield plain
+    shown = sys.stdout.isatty()
+    if not (sys.stdin.isatty() and shown and configuration.terminal_type() != "dumb"):
+        with open_seat() if sys.stdin.isatty() and not shown else nullcontext() as seat:
+            async with open_plain(seat) as plain:
+                yield plain
         return
     with _quiet() as (ahead, before):
         threads: list[threading.Thread] = []

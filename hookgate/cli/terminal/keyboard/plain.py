@@ -27,20 +27,25 @@ from hookgate.channels.terminal.screen import Plain
 from hookgate.cli.printing import write
 from hookgate.cli.terminal.keyboard.keyboard import Completes, nothing
 from hookgate.cli.terminal.printing import GOES_ON
+from hookgate.cli.terminal.seat import Seat
 from hookgate.protocol.framing import LineSplitter
 
 READ_BYTES = 1 << 16
 
 
 class PlainKeyboard:
-    """Each prompt is written when its line is wanted, and the line behind it where no terminal has shown it there."""
+    """Each prompt is written when its line is wanted, and the line behind it where no terminal has shown it there.
+    `seat`: the terminal of whoever types, where what is written goes elsewhere: questions stand there."""
 
     edits = False
     free = False
     typed = 0
 
-    def __init__(self, lines: trio.MemoryReceiveChannel[str | None], wanted: SimpleQueue[None]) -> None:
-        self.person = sys.stdin.isatty() and sys.stdout.isatty()
+    def __init__(
+        self, lines: trio.MemoryReceiveChannel[str | None], wanted: SimpleQueue[None], seat: Seat | None
+    ) -> None:
+        self.person = sys.stdin.isatty() and (sys.stdout.isatty() or seat is not None)
+        self.seat = seat
         self.prompt: Callable[[], str] = str
         self.completes: Completes = nothing
         self.keeps: Callable[[str], bool] = bool
@@ -56,6 +61,8 @@ class PlainKeyboard:
         """The prompt that nothing stands behind yet."""
         self._within = False
         """What was written last has not ended its row."""
+        self._asked = ""
+        """The question that stands on the seat."""
 
     async def read(self) -> str:
         while True:
@@ -72,23 +79,31 @@ class PlainKeyboard:
             with suppress(trio.WouldBlock):
                 self._lines.receive_nowait()
                 self._open = False
-        return await self._line(prompt, NO)
+        return await self._line(prompt, NO) if self.seat is None else await self._on_seat(prompt, self.seat)
+
+    async def _on_seat(self, prompt: str, seat: Seat) -> str:
+        self._asked = prompt
+        seat.write(prompt)
+        try:
+            typed = await self._typed()
+        finally:
+            self._asked = ""
+        if typed is None:
+            seat.write(f"{NO}\n")
+        return NO if typed is None else typed
 
     async def _line(self, prompt: str, ended: str | None) -> str:
         """`ended`: what Ctrl-D stands for; None: for leaving. Raises EOFError."""
         ahead = self._typed_ahead()
         self._write(prompt)
         self._standing, self._asks = prompt, True
-        if not self._open:
-            self._open = True
-            self._wanted.put(None)
         try:
-            typed = await self._lines.receive()
-        except trio.EndOfChannel:
+            typed = await self._typed()
+        except EOFError:
             typed = ended = None
         finally:
             self._asks = False
-        self._open, self._standing = False, ""
+        self._standing = ""
         line = ended if typed is None else typed
         self._within = False
         if line is None:
@@ -100,6 +115,18 @@ class PlainKeyboard:
             # The terminal has ended the row, and the file that this goes to has not.
             write("\n")
         return line
+
+    async def _typed(self) -> str | None:
+        """The next line; None for Ctrl-D. Raises EOFError where no more can come."""
+        if not self._open:
+            self._open = True
+            self._wanted.put(None)
+        try:
+            typed = await self._lines.receive()
+        except trio.EndOfChannel:
+            raise EOFError from None
+        self._open = False
+        return typed
 
     def _typed_ahead(self) -> bool:
         """Whether the next line is there before its prompt: a terminal has shown it somewhere else."""
@@ -127,6 +154,8 @@ class PlainKeyboard:
         """After `fg` the terminal has nothing of the line any more."""
         if self._asks:
             write(self._standing)
+        if self.seat is not None:
+            self.seat.write(self._asked)
 
     def insert(self, text: str) -> None:
         self._write(f"{text}\n")
@@ -145,14 +174,14 @@ class PlainKeyboard:
 
 
 @asynccontextmanager
-async def open_plain() -> AsyncGenerator[PlainKeyboard]:
+async def open_plain(seat: Seat | None) -> AsyncGenerator[PlainKeyboard]:
     """A read that is still open ends with the program."""
     send, receive = trio.open_memory_channel[str | None](1)
     wanted: SimpleQueue[None] = SimpleQueue()
     read = partial(_run, wanted, send, trio.lowlevel.current_trio_token())
     # A daemon: it can be neither interrupted nor joined while it reads.
     threading.Thread(target=read, daemon=True, name="keyboard").start()
-    keyboard = PlainKeyboard(receive, wanted)
+    keyboard = PlainKeyboard(receive, wanted, seat)
     async with trio.open_nursery() as nursery:
         if keyboard.person:
             nursery.start_soon(_run_signals, keyboard)
