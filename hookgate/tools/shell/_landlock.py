@@ -50,8 +50,9 @@ def _all_rights(abi: int) -> int:
 
 def _create(abi: int, tcp: bool) -> int:
     # Signals and abstract sockets of processes outside stay out of reach from ABI 6 on, TCP from 4 on.
-    net = 0 if tcp or abi < 4 else 0b11
-    ruleset = _Ruleset(_all_rights(abi), net, 0b11 if abi >= 6 else 0)
+    if not tcp and abi < 4:
+        raise OSError("it cannot close TCP on this kernel, as it can from Linux 6.7 on")
+    ruleset = _Ruleset(_all_rights(abi), 0 if tcp else 0b11, 0b11 if abi >= 6 else 0)
     size = 24 if abi >= 6 else 16 if abi >= 4 else 8
     return _call(_CREATE_RULESET, ctypes.byref(ruleset), ctypes.c_size_t(size), ctypes.c_uint32(0))
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import AsyncGenerator, Awaitable, Callable, Container, Mapping, Sequence
+from collections.abc import AsyncGenerator, Awaitable, Callable, Container, Iterator, Mapping, Sequence
 from contextlib import asynccontextmanager, suppress
 from dataclasses import field
 from functools import partial
@@ -89,6 +89,8 @@ class Sandbox:
     """Where there are some, these and `shown` are all that can be read; else everything that is not hidden."""
     program: str = "bwrap"
     """Where bubblewrap is."""
+    tcp_open: bool = False
+    """Although there should be no network: an older Landlock cannot close it."""
 
     async def chosen(self) -> Sandbox:
         return self
@@ -100,7 +102,7 @@ class Sandbox:
                 return [*bwrap_argv(self), "--", *argv]
             case "landlock":
                 tops = (*self.only, *self.shown) if self.only else (Path("/"),)
-                grants = Grants(tops, self.hidden, (self.workspace, self.tmp), self.network)
+                grants = Grants(tops, self.hidden, (self.workspace, self.tmp), self.network or self.tcp_open)
                 return [sys.executable, "-I", "-S", str(_LAUNCHER), launcher_argument(grants), *argv]
             case "none":
                 return list(argv)
@@ -218,7 +220,7 @@ async def _choose(environment: Mapping[str, str], limits: Limits, bare: Sandbox)
     if limits.mode == "off":
         return replace(bare, note="The sandbox is switched off: shell commands have all rights of the gateway.")
     exposed = _exposed(bare) if limits.mode == "required" else ()
-    for candidate in _candidates(bare, environment):
+    for candidate in _candidates(bare, environment, strict=limits.mode == "required"):
         if candidate.kind == "landlock" and exposed:
             continue
         if await _holds(candidate, environment):
@@ -230,18 +232,22 @@ async def _choose(environment: Mapping[str, str], limits: Limits, bare: Sandbox)
             f"change {_named(exposed)}"
         )
     if limits.mode == "required":
-        raise SandboxUnavailable("a sandbox is required, but neither bwrap nor Landlock works on this machine")
+        without = "" if bare.network else " without network"
+        raise SandboxUnavailable(
+            f"a sandbox{without} is required, but neither bwrap nor Landlock can be one on this machine"
+        )
     note = "No sandbox works on this machine: shell commands have all rights of the gateway."
     _log.warning("sandbox", kind="none", note=note)
     return replace(bare, note=note)
 
 
-def _candidates(bare: Sandbox, environment: Mapping[str, str]) -> list[Sandbox]:
-    landlock = replace(bare, kind="landlock", note=_landlock_note(bare))
-    program = which_outside("bwrap", environment.get("PATH", os.defpath), bare.workspace)
-    if not program:
-        return [landlock]
-    return [replace(bare, kind="bwrap", note=f"{_SHARED} (bwrap).", program=program), landlock]
+def _candidates(bare: Sandbox, environment: Mapping[str, str], *, strict: bool) -> Iterator[Sandbox]:
+    """The best one first. `strict`: none that leaves open what should be closed."""
+    if program := which_outside("bwrap", environment.get("PATH", os.defpath), bare.workspace):
+        yield replace(bare, kind="bwrap", note=f"{_SHARED} (bwrap).", program=program)
+    for tcp_open in (False,) if bare.network or strict else (False, True):
+        landlock = replace(bare, kind="landlock", tcp_open=tcp_open)
+        yield replace(landlock, note=_landlock_note(landlock))
 
 
 def _landlock_note(bare: Sandbox) -> str:
@@ -250,7 +256,9 @@ def _landlock_note(bare: Sandbox) -> str:
 
 def _landlock_gaps(bare: Sandbox) -> str:
     gaps = ["Unix sockets with a path stay reachable."]
-    if not bare.network:
+    if bare.tcp_open:
+        gaps.append("The network stays open: Landlock can close TCP from Linux 6.7 on.")
+    elif not bare.network:
         gaps.append("TCP is closed, UDP stays open.")
     if any(path.is_relative_to(bare.workspace) for path in bare.hidden):
         gaps.append("Hidden paths inside the workspace stay readable.")

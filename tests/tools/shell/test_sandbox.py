@@ -194,6 +194,25 @@ async def test_landlock_says_which_kept_files_a_command_can_change(root: Path, h
         assert sandbox.note.endswith("tells its models what to do: .zot.")
 
 
+@NO_LANDLOCK
+async def test_an_older_landlock_that_cannot_close_tcp_says_so_and_is_none_where_one_is_required(
+    root: Path, home: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    own, older = module._LAUNCHER, tmp_path / "launcher.py"
+    older.write_text(own.read_text().replace("abi = _call(", "abi = 3 or _call("))
+    monkeypatch.setattr(module, "_LAUNCHER", older)
+    environment = {"PATH": "/nonexistent", "HOME": str(home)}
+    async with open_sandbox(root, environment, Limits(network=False)) as sandbox:
+        assert (sandbox.kind, sandbox.network) == ("landlock", False)
+        assert "The network stays open: Landlock can close TCP from Linux 6.7 on." in sandbox.note
+        assert "refused" in await sh(sandbox, f"cat {home}/.ssh/id || echo refused")
+        closed = replace(sandbox, tcp_open=False)
+        assert "it cannot close TCP on this kernel" in await sh(closed, "echo ran")
+    with pytest.raises(SandboxUnavailable, match="a sandbox without network is required"):
+        async with open_sandbox(root, environment, Limits("required", network=False)):
+            pass
+
+
 @BWRAP
 async def test_bubblewrap_keeps_context_files_and_makes_none(root: Path, home: Path) -> None:
     kept = Kept(told=(root / "AGENTS.md", root / "CLAUDE.md"))

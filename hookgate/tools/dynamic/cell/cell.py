@@ -58,7 +58,7 @@ async def open_cell(sandbox: Sandbox, environment: Mapping[str, str], name: str)
         folder = base / "cell"
         for path in (folder, folder / "home", folder / "tmp"):
             path.mkdir(mode=0o700)
-        walls = replace(sandbox, workspace=folder, tmp=folder / "tmp", network=False)
+        walls = replace(sandbox, workspace=folder, tmp=folder / "tmp", network=False, tcp_open=False)
         async with open_tail(base / "stderr", name) as tail:
             yield Cell(folder, _environment(environment, folder), tail, walls)
 
