@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from hookgate.tools.shell import sandbox
+from tests.machine import missing, no_walls
 
 
 def landlock_is_here() -> bool:
@@ -18,5 +19,9 @@ def landlock_is_here() -> bool:
     return subprocess.run(argv, check=False, capture_output=True, timeout=30).returncode == 0
 
 
+_LANDLOCK = landlock_is_here()
+_BWRAP = "bwrap" not in missing() and not no_walls()
+
 BWRAP = pytest.mark.needs("bwrap")
-NO_LANDLOCK = pytest.mark.skipif(not landlock_is_here(), reason="NOT TESTED: this kernel has no Landlock")
+NO_LANDLOCK = pytest.mark.skipif(not _LANDLOCK, reason="NOT TESTED: this kernel has no Landlock")
+NO_SANDBOX = pytest.mark.skipif(not (_LANDLOCK or _BWRAP), reason="NOT TESTED: this machine offers no sandbox")

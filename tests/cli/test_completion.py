@@ -96,6 +96,11 @@ def fish() -> str:
     return installed("fish")
 
 
+@pytest.fixture
+def zsh() -> str:
+    return installed("zsh")
+
+
 async def test_fish_shows_the_whole_of_what_a_command_is_for(tmp_path: Path, fish: str) -> None:
     shown = await printed(tmp_path, fish, "--no-config", "-c", FISH, "hookgate doct")
     assert shown == ["doctor\tWhat is there, what is missing, and what to type."]
@@ -116,11 +121,11 @@ async def test_the_script_for_fish_takes_apart_at_the_first_comma_alone(tmp_path
     ],
     ids=["evaluated", "a file of fpath"],
 )
-async def test_what_the_screen_has_no_room_for_zsh_shows_to_a_whole_word(tmp_path: Path, start: str) -> None:
+async def test_what_the_screen_has_no_room_for_zsh_shows_to_a_whole_word(
+    tmp_path: Path, zsh: str, start: str
+) -> None:
     variables, size = {"PATH": searched(tmp_path)["PATH"]}, (40, 60)
-    async with open_terminal(
-        tmp_path, "-f", size=size, anew=True, program=(installed("zsh"),), variables=variables
-    ) as screen:
+    async with open_terminal(tmp_path, "-f", size=size, anew=True, program=(zsh,), variables=variables) as screen:
         await screen.type(f"PS1='$ '; {start} && echo ready\n")
         await screen.sees("\nready")
         await screen.type("hookgate chat --\t")

@@ -198,6 +198,7 @@ async def test_a_path_that_is_too_long_is_refused_in_one_line(folder: Path) -> N
 
 as_root = pytest.mark.skipif(os.geteuid() != 0, reason="only root can act as another user")
 NOBODY = 65534
+PYTHON = shutil.which("python3", path=os.defpath)
 
 
 @as_root
@@ -221,16 +222,15 @@ def let_everybody_in(path: Path) -> None:
 
 
 @as_root
+@pytest.mark.skipif(PYTHON is None, reason="needs an interpreter that another user may run")
 async def test_a_process_of_another_user_is_not_served_even_if_it_gets_in(folder: Path) -> None:
     path = folder / "1.sock"
     script = f"import socket; s = socket.socket(socket.AF_UNIX); s.connect({str(path)!r}); print(s.recv(99))"
-    python = shutil.which("python3", path=os.defpath)
-    if python is None:
-        pytest.skip("needs an interpreter that another user may run")
+    assert PYTHON is not None
     with capture_logs() as logs:
         async with open_control(path, METHODS):
             let_everybody_in(path)
-            done = await trio.run_process([python, "-I", "-c", script], capture_stdout=True, user=NOBODY)
+            done = await trio.run_process([PYTHON, "-I", "-c", script], capture_stdout=True, user=NOBODY)
     assert done.stdout == b"b''\n"
     assert [entry["event"] for entry in logs] == ["control_peer_refused"]
 

@@ -26,6 +26,7 @@ from tests.serve.gateway import configured, get, open_served
 from tests.serve.started import says, serving, until
 
 DEADLINE_S = 60.0
+NO_SERVER = pytest.mark.skipif(programs() is None, reason="this machine has no PostgreSQL server")
 WEB = """
 [agent]
 model = "p/m"
@@ -149,10 +150,9 @@ def test_an_address_that_cannot_be_used_is_a_mistake_that_repeats_no_password(
 # --- how it dies --------------------------------------------------------------------------------------------
 
 
+@NO_SERVER
 @pytest.mark.parametrize("how", ["fast", "immediate"])
 async def test_a_database_that_goes_away_and_comes_back_costs_time_and_nothing_else(tmp_path: Path, how: str) -> None:
-    if programs() is None:
-        pytest.skip("this machine has no PostgreSQL server")
     with postgres("fsync = on") as server:
         database = Database(server.database(), tmp_path / "journal")
         async with opened(database) as journal:
@@ -231,11 +231,10 @@ async def test_a_connection_that_is_cut_where_the_database_hears_nothing_of_it_e
             assert len(await journal.intake.unfinished()) == 2
 
 
+@NO_SERVER
 async def test_what_a_standby_never_got_is_not_taken_for_stored_by_the_number_that_another_step_has_there(
     tmp_path: Path,
 ) -> None:
-    if programs() is None:
-        pytest.skip("this machine has no PostgreSQL server")
     with postgres() as primary:
         address = primary.database()
         with standby(primary) as follower:

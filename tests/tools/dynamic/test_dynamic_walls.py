@@ -13,6 +13,7 @@ import trio
 from hookgate.processes.private import remove
 from hookgate.tools.dynamic.cell.folder import MAX_FOLDER_FILES, too_much
 from hookgate.tools.shell.sandbox import Limits, open_shelter
+from tests.sandboxes import NO_LANDLOCK, NO_SANDBOX
 from tests.tools.dynamic.shops import open_shop, open_walls
 
 
@@ -42,6 +43,7 @@ async def test_a_program_has_the_limits_of_every_made_tool(tmp_path: Path) -> No
         assert (await shop.call("probe")).data == {"result": [60, 1 << 30, 256, 64 << 20]}
 
 
+@NO_SANDBOX
 async def test_the_walls_keep_a_program_from_the_network_and_from_files(tmp_path: Path) -> None:
     target = Path(__file__).with_name("written_by_a_tool")
     listener = trio.socket.socket()
@@ -58,8 +60,6 @@ async def test_the_walls_keep_a_program_from_the_network_and_from_files(tmp_path
     )
     with listener:
         async with open_shop(tmp_path) as shop:
-            if shop.workshop.place.sandbox.kind == "none":
-                pytest.skip("this machine offers no sandbox")
             await shop.made("probe", body, returns="json")
             data = (await shop.call("probe")).data
     assert isinstance(data, dict)
@@ -70,6 +70,7 @@ async def test_the_walls_keep_a_program_from_the_network_and_from_files(tmp_path
     assert not target.exists()
 
 
+@NO_SANDBOX
 async def test_a_program_reads_the_workspace_and_nothing_else_of_anybodys(tmp_path: Path) -> None:
     workspace, home = tmp_path / "workspace", tmp_path / "home"
     for folder in (workspace, home, workspace / "secrets"):
@@ -84,8 +85,6 @@ async def test_a_program_reads_the_workspace_and_nothing_else_of_anybodys(tmp_pa
     paths = [f"{folder}/notes" for folder in (workspace, home, workspace / "secrets")]
     async with open_walls(tmp_path) as walls:
         hiding = replace(walls, hidden=(workspace / "secrets",))
-    if hiding.kind == "none":
-        pytest.skip("this machine offers no sandbox")
     async with open_shop(tmp_path, sandbox=hiding, readable=(workspace,)) as shop:
         await shop.made("probe", body, returns="json", args=[{"name": "paths", "type": "array"}])
         data = (await shop.call("probe", paths=[*paths, "/etc/shadow"])).data
@@ -115,10 +114,8 @@ async def test_a_folder_that_holds_too_much_is_a_failure_and_gone(tmp_path: Path
         assert (await shop.call("probe", files=2)).for_llm == "2 files"
 
 
+@NO_LANDLOCK
 async def test_it_works_inside_landlock_too(tmp_path: Path) -> None:
-    async with open_walls(tmp_path) as walls:
-        if walls.kind == "none":
-            pytest.skip("this machine offers no sandbox")
     path = tmp_path / "bin"
     path.mkdir()
     for name in ("sh", "python3"):
@@ -126,8 +123,7 @@ async def test_it_works_inside_landlock_too(tmp_path: Path) -> None:
     environment = {"PATH": str(path), "LANG": "C.UTF-8"}
     async with open_shelter(tmp_path, environment, Limits(network=False)) as shelter:
         landlock = await shelter.chosen()
-    if landlock.kind != "landlock":
-        pytest.skip("this machine offers no Landlock")
+    assert landlock.kind == "landlock"
     async with open_shop(tmp_path, sandbox=landlock) as shop:
         await shop.made("probe", f"open({str(Path(__file__).with_name('no'))!r}, 'w')")
         assert "PermissionError" in (await shop.call("probe")).for_llm
