@@ -7,7 +7,6 @@ import sys
 from dataclasses import replace
 from pathlib import Path
 
-import pytest
 import trio
 
 from hookgate.processes.private import remove
