@@ -28,6 +28,10 @@ class Chat:
     thread: str = ""
     account: str = ""
 
+    def __hash__(self) -> int:
+        # Of what chats differ in most: each question to a hook looks its chat up.
+        return hash((self.chat_id, self.sender))
+
     @property
     def identity(self) -> str:
         """By which the way in knows who writes, and by which they may do anything."""
