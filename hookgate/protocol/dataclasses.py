@@ -14,7 +14,7 @@ from functools import partial
 from operator import attrgetter
 from reprlib import recursive_repr
 from types import GenericAlias, MemberDescriptorType
-from typing import TYPE_CHECKING, Any, NoReturn, TypeVar
+from typing import TYPE_CHECKING, Any, ClassVar, NoReturn, TypeVar
 
 T = TypeVar("T")
 
@@ -30,7 +30,7 @@ def _dataclass(
     hashed = "__hash__" in own and not (own["__hash__"] is None and "__eq__" in own)
     # Else the library writes one, from the signature.
     cls.__doc__ = cls.__doc__ or cls.__name__
-    made: type[Any] = dataclasses.dataclass(init=False, repr=False, eq=False, slots=slots)(cls)
+    made = _with_fields(cls, slots=slots)
     _refuse_unknown(made, frozen=frozen)
     compared = tuple(it.name for it in fields(made) if it.compare)
     methods: dict[str, Any] = {"__init__": _init(made, frozen=frozen), "__compared__": _values(compared)}
@@ -47,6 +47,24 @@ def _dataclass(
         if name not in own or (name == "__hash__" and not hashed):
             setattr(made, name, method)
     return made
+
+
+def _with_fields(cls: type[Any], *, slots: bool) -> type[Any]:
+    """The library reads each annotation that is a string three times, for words that mean something to it: it is given
+    what they mean instead."""
+    written: dict[str, Any] = vars(cls).get("__annotations__", {})
+    cls.__annotations__ = {name: _meant(text) for name, text in written.items()}
+    made: type[Any] = dataclasses.dataclass(init=False, repr=False, eq=False, slots=slots)(cls)
+    made.__annotations__ = written
+    for name, field in made.__dataclass_fields__.items():
+        field.type = written.get(name, field.type)
+    return made
+
+
+def _meant(written: object) -> object:
+    if not isinstance(written, str) or written.startswith(("InitVar", "KW_ONLY")):
+        return written
+    return ClassVar if written.startswith("ClassVar") else object
 
 
 def _refuse_unknown(made: type[Any], *, frozen: bool) -> None:
