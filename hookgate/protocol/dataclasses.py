@@ -50,8 +50,8 @@ def _dataclass(
 
 
 def _with_fields(cls: type[Any], *, slots: bool) -> type[Any]:
-    """The library reads each annotation that is a string three times, for words that mean something to it: it is given
-    what they mean instead."""
+    """The library reads each annotation that is a string three times, for words that mean something to it: here it is
+    given what they mean."""
     written: dict[str, Any] = vars(cls).get("__annotations__", {})
     cls.__annotations__ = {name: _meant(text) for name, text in written.items()}
     made: type[Any] = dataclasses.dataclass(init=False, repr=False, eq=False, slots=slots)(cls)
