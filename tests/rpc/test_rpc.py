@@ -116,8 +116,16 @@ async def test_a_picture_that_is_no_base64_is_refused(tmp_path: Path) -> None:
         answer = await client.ask("prompt", message="see", images=[{"mime_type": "image/png", "data": "%"}])
         assert not answer["success"]
         assert answer["error"].startswith("images[0]: bad base64")
-        answer = await client.ask("prompt", message="see", images=[{"mime_type": "text/html", "data": ""}])
+        answer = await client.ask("prompt", message="see", images=[{"mime_type": "text/html", "data": "aGk="}])
         assert answer["error"] == "images[0]: mime_type must be one of image/*, not 'text/html'"
+
+
+@pytest.mark.parametrize("image", [{}, {"data": ""}, {"mime_type": "image/png", "data": None}])
+async def test_a_picture_without_data_is_refused_and_no_prompt_has_it(tmp_path: Path, image: dict[str, Any]) -> None:
+    async with open_rpc(scripted(tmp_path)) as client:
+        answer = await client.ask("prompt", id="1", message="see", images=[{"data": "aGk="}, image])
+        assert answer == bad("prompt", "images[1]: data is required")
+        assert (await client.ask("get_state"))["data"]["message_count"] == 0
 
 
 # --- prompts ------------------------------------------------------------------------------------------------

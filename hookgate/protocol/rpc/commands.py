@@ -208,6 +208,8 @@ def _image(number: int, image: object) -> str:
         raise BadMessage(f"images[{number}] must be an object")
     given = cast("dict[str, Any]", image)
     data = _text(given, "data")
+    if not data:
+        raise BadMessage(f"images[{number}]: data is required")
     try:
         b64decode(data, validate=True)
     except (binascii.Error, ValueError) as error:
