@@ -182,6 +182,7 @@ class Server:
                 self.answer(request)
                 if (job := talk.jobs.next) is not None:
                     talk.jobs.cancel(job)
+                self.commands.abort(chat)
             case commands.GetState():
                 self.answer(request, state_members(talk.state()))
             case commands.GetMessages() if self._kept and not talk.recalled:
@@ -192,8 +193,7 @@ class Server:
                 models = known_models(self._settings.config, talk.model)
                 self.answer(request, {"models": [model_members(it) for it in models]})
             case commands.ExtCommand():
-                if not self.commands.offer(request, command):
-                    self.refuse(request, "too many commands wait already")
+                self.commands.offer(request, command)
             case _:
                 self._change(request, talk, command)
 

@@ -91,6 +91,33 @@ async def test_a_panel_is_told_and_takes_keys(tmp_path: Path) -> None:
         assert (await client.until("ext_panel_close"))[-1]["panel_id"] == "rows"
 
 
+async def test_a_command_that_is_not_answered_holds_up_no_other_chat_and_no_unknown_name(tmp_path: Path) -> None:
+    async with open_rpc(scripted(tmp_path), *alone(panel_extension(tmp_path))) as client:
+        await client.send("ext_command", id="1", name="hang", chat_id="a")
+        # The first comes before any extension is up.
+        for number in ("2", "3"):
+            unknown = await client.ask("ext_command", id=number, name="nope", chat_id="a")
+            assert (unknown["id"], unknown["error"]) == (number, "no extension registered for /nope")
+        other = await client.ask("ext_command", id="4", name="heard", chat_id="b")
+        assert (other["id"], other["data"]) == ("4", {"action": "display"})
+
+
+async def test_abort_ends_the_command_that_runs_in_its_chat_and_the_next_one_begins(tmp_path: Path) -> None:
+    async with open_rpc(scripted(tmp_path), *alone(panel_extension(tmp_path))) as client:
+        for chat_id in ("a", "b"):
+            await client.send("ext_command", id=f"in {chat_id}", name="hang", chat_id=chat_id)
+            assert (await client.next())["message"] == "thinking"
+        await client.send("ext_command", id="next", name="heard", chat_id="a")
+        await client.send("abort", id="end", chat_id="a")
+        answers = [await client.next() for _ in range(3)]
+        assert [(it["id"], it["success"]) for it in answers] == [("end", True), ("in a", False), ("next", True)]
+        assert answers[1]["error"] == "extension /hang: aborted"
+        await client.until("ext_display")
+        assert (await client.ask("abort", id="end", chat_id="b"))["id"] == "end"
+        assert (await client.next())["id"] == "in b"
+        assert await client.ends() == 0
+
+
 async def test_a_command_that_waits_at_the_end_of_stdin_is_answered_and_its_prompt_runs(tmp_path: Path) -> None:
     folder = scripted(tmp_path, {"text": "Said."})
     async with open_rpc(folder, *alone(extension(tmp_path, "ext"))) as client:
