@@ -226,6 +226,18 @@ async def test_the_first_answer_to_a_request_counts_and_the_next_reads_that_noth
         assert one(frames, "tool_result")["is_error"] is False
 
 
+@pytest.mark.parametrize("approved", [True, False])
+async def test_a_grant_that_nobody_knows_is_refused_and_the_call_waits_on(tmp_path: Path, *, approved: bool) -> None:
+    async with open_rpc(scripted(tmp_path, {"calls": [BASH]}, more=APPROVED), "--rpc-approvals") as client:
+        await client.send("prompt", message="go")
+        asked = (await client.until("approval_request"))[-1]
+        answer = await client.ask("approve", approval=asked["approval"], approved=approved, grant="zzz")
+        refused = "grant must be one of once, session, 1h, always, not 'zzz'"
+        assert (answer["success"], answer["error"]) == (False, refused)
+        await client.send("approve", approval=asked["approval"], approved=True, grant="")
+        assert one(await client.done(), "tool_result")["is_error"] is False
+
+
 async def test_what_an_approval_request_hides_is_revealed_while_it_waits(tmp_path: Path) -> None:
     token, command = "ghp_" + "a1B2" * 6, "echo cookie: {}; touch X"
     wanted = {"calls": [{"name": "bash", "arguments": {"command": command.format(token)}, "id": "c1"}]}

@@ -223,8 +223,10 @@ def _image(number: int, image: object) -> str:
 def _approve(members: Mapping[str, Any]) -> Approve:
     # Only the JSON value true is a yes.
     approved = members.get("approved") is True
-    asked = _text(members, "grant")
-    grant = GRANTS.get(str(asked), "once")
+    asked = _text(members, "grant") or "once"
+    grant = GRANTS.get(asked)
+    if grant is None:
+        raise BadMessage(f"grant must be one of {', '.join(GRANTS)}, not {asked[:60]!r}")
     return Approve(_text(members, "approval"), approved, grant, _text(members, "reason"))
 
 
