@@ -247,8 +247,10 @@ class Server:
 
     def _press(self, request: Request, command: commands.PanelKey) -> None:
         extensions = self._conversations.main.extensions if self._conversations is not None else None
-        if extensions is not None:
-            extensions.roster.press(command.key, command.text)
+        if extensions is None or extensions.roster.panels.current is None:
+            self.refuse(request, "no panel is open")
+            return
+        extensions.roster.press(command.key, command.text)
         self.answer(request)
 
     async def idle(self) -> None:

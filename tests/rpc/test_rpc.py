@@ -81,7 +81,7 @@ ANSWERED = (
     (b'{"type":"prompt","id":"1","images":{}}', bad("prompt", "images must be an array")),
     (b'{"type":"approve","id":"1","approval":"A1"}', bad("approve", 'no approval "A1" waits')),
     (b'{"type":"ext_command","id":"1","name":"/x"}', bad("ext_command", "no extension registered for /x")),
-    (b'{"type":"panel_key","id":"1","key":"up"}', ok("panel_key")),
+    (b'{"type":"panel_key","id":"1","key":"up"}', bad("panel_key", "no panel is open")),
 )
 MALFORMED = (b"{", b"[1]", b'"x"', b'{"type":"ping","id":true}', b'{"type":"ping","id":{}}')
 

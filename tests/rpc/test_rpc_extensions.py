@@ -85,10 +85,13 @@ async def test_a_panel_is_told_and_takes_keys(tmp_path: Path) -> None:
         shown = one(await client.until("ext_panel"), "ext_panel")
         assert (shown["extension"], shown["panel_id"], shown["title"]) == ("panel", "rows", "Rows")
         assert shown["lines"][:2] == ["* row 0", "  row 1"]
-        await client.send("panel_key", key="down")
+        assert (await client.ask("panel_key", key="down"))["success"]
         assert (await client.until("ext_panel"))[-1]["lines"][1] == "* row 1"
         await client.send("panel_key", key="esc")
         assert (await client.until("ext_panel_close"))[-1]["panel_id"] == "rows"
+        assert (await client.until("response"))[-1]["success"]
+        for key in ("down", "esc"):
+            assert (await client.ask("panel_key", key=key))["error"] == "no panel is open"
 
 
 async def test_a_command_that_is_not_answered_holds_up_no_other_chat_and_no_unknown_name(tmp_path: Path) -> None:
