@@ -42,12 +42,13 @@ def asking(request: ApprovalRequest, picture: Picture | None = None) -> Dialogue
 def question(request: ApprovalRequest, picture: Picture | None = None, *, hides: bool = False) -> Question:
     """`hides`: there is the same with nothing hidden."""
     tool, asker = named(request.call.name), named(request.asked_by)
+    session = session_reach(request)
     whose = f"The extension {named(request.extension)} wants to run {tool}." if request.extension else f"Run {tool}?"
     said, arguments = _said(request), _arguments(request)
     place = "" if picture is None else PATH
     foot = [measured(request.call.name, (*said, *arguments), request.digest, place)]
-    if "session" in request.grants:
-        foot.insert(0, f"session: every {tool} call of this conversation that {asker} asks about")
+    if session:
+        foot.insert(0, f"session: {session}")
     if hides or request.unredacted is not None:
         foot.append("secrets are hidden; [r]eveal shows them")
     head = f"{whose}  ({asker} asks{', ' + request.place if request.place else ''})"
@@ -58,6 +59,13 @@ def question(request: ApprovalRequest, picture: Picture | None = None, *, hides:
         return Question(head, (*said, *note, *arguments), tuple(foot), prompt)
     diff = Part(f"what it would change in {named(picture.path)}", picture.diff)
     return Question(head, (*said, diff), (CHANGES, *foot), prompt, tuple(_arguments(request, picture.whole)))
+
+
+def session_reach(request: ApprovalRequest) -> str:
+    """What a yes for the session would be for; empty where there is no such answer."""
+    if "session" not in request.grants:
+        return ""
+    return f"every {named(request.call.name)} call of this conversation that {named(request.asked_by)} asks about"
 
 
 def _said(request: ApprovalRequest) -> list[Part]:

@@ -39,8 +39,10 @@ class Approvals:
     async def ask(self, request: ApprovalRequest, decide: Decide) -> None:
         if self._refusal:
             raise CannotAsk(self._refusal)
+        from hookgate.channels.approving import session_reach  # dear at a start, and most ask nobody
+
         waiting = self._waiting[request.id] = _Waiting(request)
-        self._tell(approval_asked(request), request.chat)
+        self._tell(approval_asked(request, session_reach(request)), request.chat)
         outcome = None
         try:
             await waiting.answered.wait()

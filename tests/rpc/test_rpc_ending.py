@@ -226,6 +226,22 @@ async def test_the_first_answer_to_a_request_counts_and_the_next_reads_that_noth
         assert one(frames, "tool_result")["is_error"] is False
 
 
+@pytest.mark.parametrize("more", ["", 'grants = ["1h"]\n'])
+async def test_an_approval_request_says_what_a_yes_for_the_session_opens_where_it_is_offered(
+    tmp_path: Path, more: str
+) -> None:
+    other = {**BASH, "arguments": {"command": "echo there"}, "id": "c2"}
+    steps: list[Frame] = [{"calls": [BASH]}, {"calls": [other]}, {"text": "So."}]
+    async with open_rpc(scripted(tmp_path, *steps, more=APPROVED + more), "--rpc-approvals") as client:
+        await client.send("prompt", message="go")
+        asked = (await client.until("approval_request"))[-1]
+        reach = None if more else "every bash call of this conversation that rule:ask asks about"
+        assert asked.get("session") == reach
+        await client.send("approve", approval=asked["approval"], approved=True, grant="session")
+        again = await client.until("approval_request" if more else "done")
+        assert ("approval_request" in types(again)) == bool(more)
+
+
 @pytest.mark.parametrize("approved", [True, False])
 async def test_a_grant_that_nobody_knows_is_refused_and_the_call_waits_on(tmp_path: Path, *, approved: bool) -> None:
     async with open_rpc(scripted(tmp_path, {"calls": [BASH]}, more=APPROVED), "--rpc-approvals") as client:

@@ -208,7 +208,7 @@ class ExtPanelClose:
 
 @dataclass(frozen=True, slots=True)
 class ApprovalAsked:
-    """A call waits for a yes; `ttl_s` seconds of silence are a no. `always`: what a yes for always would be for.
+    """A call waits for a yes; `ttl_s` seconds of silence are a no. `session`, `always`: what such a yes would be for.
 
     `digest`: SHA-256 of the call as it is; `hidden`: secrets in it are replaced here, and `reveal` tells them.
     """
@@ -222,6 +222,7 @@ class ApprovalAsked:
     text: str
     ttl_s: float
     digest: str
+    session: str = ""
     always: str = ""
     extension: str = ""
     hidden: bool = False
@@ -253,14 +254,18 @@ Event: TypeAlias = (
 )
 
 
-def approval_asked(request: ApprovalRequest) -> ApprovalAsked:
+def approval_asked(request: ApprovalRequest, session: str) -> ApprovalAsked:
+    """`session`: what a yes for the session would be for; empty where there is none."""
     call = request.call
     shown = (request.asked_by, request.title, request.text, request.ttl_s)
-    more = (request.digest, request.always, request.extension, request.unredacted is not None)
+    more = (request.digest, session, request.always, request.extension, request.unredacted is not None)
     return ApprovalAsked(request.id, call.name, call.arguments, *shown, *more)
 
 
 # --- on the wire --------------------------------------------------------------------------------------------
+
+
+_MAY_LACK = ("session", "always", "extension", "hidden")
 
 
 def event_members(event: Event) -> dict[str, Any]:
@@ -270,7 +275,7 @@ def event_members(event: Event) -> dict[str, Any]:
     if isinstance(event, TurnEnd) and not event.error:
         del members["error"]
     if isinstance(event, ApprovalAsked):
-        members = {name: it for name, it in members.items() if it or name not in ("always", "extension", "hidden")}
+        members = {name: it for name, it in members.items() if it or name not in _MAY_LACK}
     return {"type": event.type, **members}
 
 
