@@ -46,7 +46,8 @@ def read_prompt(content: Sequence[Content]) -> tuple[str, tuple[str, ...]]:
 
 def _picture(data: str, mime_type: str, place: str) -> str:
     url = f"data:{mime_type};base64,{data}"
-    if not mime_type.startswith(PICTURE) or inline(url) is None:
+    held = inline(url)
+    if not mime_type.startswith(PICTURE) or held is None or not held.content:
         raise BadParams(f"{place}: a picture in base64 with a mimeType image/...")
     return url
 

@@ -94,6 +94,15 @@ async def test_what_is_no_request_is_answered_with_what_is_wrong_and_the_next_is
         assert await pipe.client.ends() == 0
 
 
+async def test_a_picture_without_data_is_refused(tmp_path: Path) -> None:
+    folder = scripted(tmp_path)
+    async with open_pipe(tmp_path) as pipe:
+        session = await pipe.new(folder)
+        empty = {"type": "image", "mimeType": "image/png", "data": ""}
+        answer = await pipe.ask("session/prompt", sessionId=session, prompt=[{"type": "text", "text": "see"}, empty])
+        assert answer["error"]["message"].endswith("prompt.1: a picture in base64 with a mimeType image/...")
+
+
 @pytest.mark.parametrize("version", [2, 0, "0.4"])
 async def test_a_peer_of_another_version_is_told_ours_and_its_person_is_told_too(
     tmp_path: Path, version: Any
