@@ -265,9 +265,6 @@ def approval_asked(request: ApprovalRequest, session: str) -> ApprovalAsked:
 # --- on the wire --------------------------------------------------------------------------------------------
 
 
-_MAY_LACK = ("session", "always", "extension", "hidden")
-
-
 def event_members(event: Event) -> dict[str, Any]:
     """The JSON object; `error`, and what an approval request need not have, are left out where there is none."""
     named = ((field.name, getattr(event, field.name)) for field in fields(event))
@@ -275,7 +272,8 @@ def event_members(event: Event) -> dict[str, Any]:
     if isinstance(event, TurnEnd) and not event.error:
         del members["error"]
     if isinstance(event, ApprovalAsked):
-        members = {name: it for name, it in members.items() if it or name not in _MAY_LACK}
+        needless = ("session", "always", "extension", "hidden")
+        members = {name: it for name, it in members.items() if it or name not in needless}
     return {"type": event.type, **members}
 
 
