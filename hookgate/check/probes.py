@@ -52,6 +52,7 @@ SPLIT_FIX = (
 UNNAMED_FIX = (
     "where it answers them, name all the stages it answers as `stages` in its hello; if it only observes, nothing"
 )
+LEFT_OUT_FIX = "answer them, and name them as `stages` in the hello; or take them out of intercept"
 SLOW_START_FIX = (
     "configure what is compiled or installed already (go build, npm install), or raise hello_timeout_ms in "
     "[hooks.defaults]"
@@ -173,6 +174,13 @@ async def probe_unnamed(_hook: Subject, known: Known) -> Finding:
     if known.usable:
         return skipped(names, what)
     return warned(names, f"{what}, and no other stage gives a usable answer", UNNAMED_FIX)
+
+
+async def probe_left_out(_hook: Subject, known: Known) -> Finding:
+    """Where its hello leaves out a stage that is configured."""
+    passing = known.offer.guarded - {*known.offered}
+    what = f"{known.left_out}: it is not asked there, and all passes"
+    return (failed if passing else warned)("configured stages", what, LEFT_OUT_FIX)
 
 
 async def probe_unknown_method(hook: Subject, known: Known) -> Finding:

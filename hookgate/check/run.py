@@ -24,6 +24,7 @@ from hookgate.check.probes import (
     Probe,
     probe_hello,
     probe_injected_tools,
+    probe_left_out,
     probe_owned_tools,
     probe_plain_v1,
     probe_separators,
@@ -160,7 +161,8 @@ async def _run_probes(hook: Subject, trial: _Trial) -> Finding | None:
         if probe is HELLO:
             stages = (Probe(stage, partial(probe_stage, stage)) for stage in trial.known.offered)
             unnamed = (Probe(", ".join(names), probe_unnamed) for names in (trial.known.unnamed,) if names)
-            trial.plan.extend((*stages, *unnamed, *AFTER_STAGES, END_OF_INPUT, PLAIN_V1))
+            placed = (Probe("configured stages", probe_left_out),) if trial.known.left_out else ()
+            trial.plan.extend((*placed, *stages, *unnamed, *AFTER_STAGES, END_OF_INPUT, PLAIN_V1))
         # What it still owes after a warning would hold up the answers of the next check.
         if probe is END_OF_INPUT or (finding.verdict == "warn" and hook.mailbox.owes_answers):
             break

@@ -152,6 +152,22 @@ async def test_on_a_screen_what_becomes_of_a_hook_is_a_sentence_and_no_line_of_t
     assert (told in screen.shown, "aborted" in screen.shown) == (policy == "abort", False)
 
 
+async def test_the_start_of_a_chat_names_a_guard_that_is_configured_to_stand_where_it_is_not_asked(
+    tmp_path: Path,
+) -> None:
+    told = "it leaves out before_tool, where it is configured to stand"
+    async with open_model_server(says("done"), says("done")) as server:
+        configured(tmp_path, server.base_url, guard(tmp_path, "error"))
+        file = tmp_path / "guard.py"
+        file.write_text(file.read_text().replace("{'ok': True}", "{'stages': []}"))
+        async with open_terminal(tmp_path, "chat", "--once", "look") as screen:
+            await screen.sees(f"! guard: {told}")
+            assert await screen.ends() == 0
+        piped = await run(tmp_path, "chat", "--once", "look")
+    line = next(line for line in piped.stderr.decode().splitlines() if told in line)
+    assert all(word in line for word in ("warning", "hook_declines_stages", "hook=guard"))
+
+
 async def _rows(socket: Path) -> list[dict[str, Any]]:
     with trio.fail_after(20):
         return json.loads(json.dumps(await trio.to_thread.run_sync(call, socket, "hooks.list", {})))

@@ -74,7 +74,8 @@ def _configured(named: Named) -> tuple[Plan, Config]:
         hint = f"(there are: {there}); a program goes behind `--`"
         raise ConfigError(f"{file}: there is no hook {name!r}{close(name, processes)} {hint}")
     section, defaults = processes[name], config.hooks.defaults
-    return Plan(process_spec(name, section, defaults, file.parent), rules(section, defaults)), config
+    spec = process_spec(name, section, defaults, file.parent)
+    return Plan(spec, rules(section, defaults), section.required), config
 
 
 def spec_of(plan: Plan) -> ProcessSpec:

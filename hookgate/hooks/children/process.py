@@ -37,7 +37,7 @@ from hookgate.protocol.errors import BadMessage
 from hookgate.protocol.events.event import Event
 from hookgate.protocol.framing import MAX_MESSAGE_BYTES, Oversize
 from hookgate.protocol.hook.answers import CONTINUE, Answer, Failed, parse_answer
-from hookgate.protocol.hook.hello import Hello, hello_params, parse_hello, undeclared
+from hookgate.protocol.hook.hello import Hello, hello_params, left_out, parse_hello, undeclared
 from hookgate.protocol.hook.peer import ErrorReply, Noise, Peer, Refused, Reply, Stray
 from hookgate.protocol.hook.stages import Question, Stage
 
@@ -196,8 +196,8 @@ class HookProcess:
             return str(error)
         if spec.configured and (problem := undeclared(self.declared, spec.stages)):
             return problem
-        if declined := sorted(spec.stages - self.declared.standing(spec.stages)):
-            log.info("hook_declines_stages", hook=spec.name, stages=[str(stage) for stage in declined])
+        if spec.configured and (problem := left_out(self.declared, spec.stages)):
+            log.warning("hook_declines_stages", hook=spec.name, reason=problem)
         self._calls.limit = min(spec.max_in_flight, self.declared.max_in_flight or spec.max_in_flight)
         self._calls.cancels = self.declared.cancel
         return None

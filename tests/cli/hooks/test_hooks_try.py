@@ -380,6 +380,22 @@ async def test_check_says_of_a_hello_that_leaves_out_what_is_configured_what_a_g
     assert ended.returncode == 1
 
 
+@pytest.mark.parametrize(
+    ("rest", "verdict"), [("", "warn"), ('on_failure = "deny"', "FAIL"), ("required = true", "FAIL")]
+)
+async def test_check_says_of_a_guard_that_is_never_asked_what_doctor_and_a_chat_say(
+    folder: Path, rest: str, verdict: str
+) -> None:
+    child = HINTED.replace('"before_llm", "before_tool"', '"after_tool"')
+    (folder / "hooks/child.py").write_text(child)
+    text = CONFIG.replace(', "approve_tool"', "").replace('on_failure = "deny"', rest)
+    (folder / "hookgate.toml").write_text(text)
+    ended = await run(folder, "hooks", "check", "child", "--json")
+    found = {it["check"]: it for it in json.loads(ended.stdout)["checks"]}["configured stages"]
+    assert found["what"].startswith("it leaves out before_tool, where it is configured to stand: it is not asked")
+    assert (found["verdict"], ended.returncode) == (verdict, int(verdict == "FAIL"))
+
+
 async def test_an_extension_is_asked_nothing_as_a_hook_and_the_refusal_says_what_checks_it(folder: Path) -> None:
     ended = await run(folder, "hooks", "try", "zot:guard")
     assert ended.returncode != 0
