@@ -5,7 +5,7 @@ What goes wrong with the process itself is raised (NoAnswer, HookGone), a wrong 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import field
 
 from hookgate.check.golden import (
@@ -13,7 +13,7 @@ from hookgate.check.golden import (
 )
 from hookgate.check.mailbox import Answered, ErrorAnswer, Result
 from hookgate.check.subject import Subject
-from hookgate.processes.child import LATE_S
+from hookgate.processes.child import LATE_S, Late
 from hookgate.protocol.codec import encode
 from hookgate.protocol.dataclasses import dataclass, replace
 from hookgate.protocol.errors import BadMessage
@@ -96,7 +96,7 @@ class Known:
 
     limits: Limits
     offer: Offer = field(default_factory=Offer)
-    late: Callable[[], None] = lambda: None
+    late: Late = lambda _why: None
     declared: Hello | None = None
     usable: list[Stage] = field(default_factory=list[Stage])
     answers_unknown: bool = False

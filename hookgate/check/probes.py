@@ -32,6 +32,7 @@ from hookgate.check.golden import (
 from hookgate.check.mailbox import Answered, ErrorAnswer, Result
 from hookgate.check.report import Finding, failed, ok, skipped, warned
 from hookgate.check.subject import HookGone, NoAnswer, Subject
+from hookgate.processes.child import why_unheard
 from hookgate.processes.deadlines import overdue
 from hookgate.protocol.codec import encode
 from hookgate.protocol.dataclasses import dataclass
@@ -78,7 +79,7 @@ async def probe_hello(hook: Subject, known: Known) -> Finding:
     began = monotonic()
     offer = known.offer
     params = hello_params(offer.name, offer.stages, observes=offer.observes)
-    with overdue(hook.deadlines, known.limits.late_s, known.late):
+    with overdue(hook.deadlines, known.limits.late_s, lambda: known.late(why_unheard(hook.mailbox.unread))):
         answered = await _say_hello(hook, params, known)
     hello, took_s = _read_hello(answered, offer.stages), monotonic() - began
     known.declared, known.limits = hello, known.limits.started(took_s)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 import sys
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -15,9 +15,10 @@ from hookgate.channels.printable import printable
 from hookgate.cli.printing import complain
 from hookgate.config import ConfigError
 from hookgate.hooks.children.mounts import Plan
-from hookgate.hooks.children.process import SLOW, ProcessSpec
+from hookgate.hooks.children.process import ProcessSpec
 from hookgate.hooks.rules import Rules
 from hookgate.mistakes import close
+from hookgate.processes.child import Late
 from hookgate.protocol.dataclasses import dataclass, replace
 from hookgate.protocol.hook.stages import Stage
 from hookgate.protocol.zot.names import EXTENSION
@@ -122,11 +123,11 @@ def telling(named: Named, plan: Plan) -> Telling:
     return Telling(_show_stderr(plan.name), say_late(named, plan))
 
 
-def say_late(named: Named, plan: Plan) -> Callable[[], None]:
+def say_late(named: Named, plan: Plan) -> Late:
     """That it has not said hello yet, and what gives it more time."""
     longer = "--hello-timeout SECONDS" if named.is_program else "hello_timeout_ms in [hooks.defaults]"
-    text = f"no hello yet: {SLOW}; waiting for up to {spec_of(plan).hello_timeout_s:g} s ({longer})"
-    return lambda: complain(f"{plan.name}: {text}")
+    until = f"waiting for up to {spec_of(plan).hello_timeout_s:g} s ({longer})"
+    return lambda why: complain(f"{plan.name}: no hello yet: {why}; {until}")
 
 
 def _show_stderr(name: str) -> TakeLines:

@@ -287,7 +287,8 @@ async def test_a_program_that_is_slow_to_start_is_waited_for_and_a_line_says_so(
         open_pipes(folder, "hooks", "try", "--", sys.executable, "slow.py") as screen,
     ):
         await screen.sees(
-            "slow: no hello yet: it is silent, or still compiling or downloading something; waiting for "
+            "slow: no hello yet: it is silent, does not flush its stdout, or is still compiling or downloading "
+            "something; waiting for "
         )
         await screen.sees("up to 60 s (--hello-timeout SECONDS)\n")
         await fifo.ring()
