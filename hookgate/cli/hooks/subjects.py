@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from hookgate import config as configuration
+from hookgate.assembly.hooks.guards import GUARD
 from hookgate.assembly.hooks.opening import process_spec, rules
 from hookgate.assembly.logs.opening import set_up_logs
 from hookgate.channels.printable import printable
@@ -70,6 +71,8 @@ def _configured(named: Named) -> tuple[Plan, Config]:
         raise ConfigError(
             f"{name} cannot be asked so: {why}; `hookgate hooks check {name}` starts it and says what is odd"
         )
+    if name not in processes and name.startswith(GUARD):
+        raise ConfigError(f"{name} is built in: [guards] sets it, and there is no program to ask")
     if name not in processes:
         there = ", ".join(processes) or "none"
         hint = f"(there are: {there}); a program goes behind `--`"

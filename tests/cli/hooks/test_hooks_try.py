@@ -269,7 +269,7 @@ async def test_what_stands_behind_the_dashes_goes_to_the_program_and_a_note_says
 @pytest.mark.parametrize("words", [("child", "--", "node", "mine.mts"), ("child", "extra"), ()])
 async def test_a_name_and_a_program_are_not_taken_for_one_command(folder: Path, words: tuple[str, ...]) -> None:
     ended = await run(folder, "hooks", "try", *words)
-    assert "NAME or -- COMMAND, not both" in ended.stderr.decode()
+    assert f"NAME or -- COMMAND{', not both' if words else ''}: one name, or" in ended.stderr.decode()
     assert (ended.returncode, ended.stdout) == (2, b"")
 
 
@@ -320,6 +320,13 @@ async def test_a_node_that_is_too_old_is_named_by_try_and_by_doctor_as_by_check(
     for command in (("hooks", "try", "child"), ("doctor",)):
         ended = await run(folder, *command)
         assert "this node is too old for TypeScript: take 22.18 or later" in ended.stdout.decode(), ended
+
+
+@pytest.mark.parametrize("command", ["try", "check"])
+async def test_a_guard_that_is_built_in_is_said_to_be(folder: Path, command: str) -> None:
+    ended = await run(folder, "hooks", command, "guard:shell")
+    told = b"hookgate: guard:shell is built in: [guards] sets it, and there is no program to ask\n"
+    assert (ended.returncode, ended.stdout, ended.stderr) == (2, b"", told)
 
 
 async def test_try_names_the_hooks_that_there_are(folder: Path) -> None:
