@@ -5,7 +5,7 @@ What goes wrong with the process itself is raised (NoAnswer, HookGone), a wrong 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import field
 
 from hookgate.check.golden import (
@@ -13,12 +13,12 @@ from hookgate.check.golden import (
 )
 from hookgate.check.mailbox import Answered, ErrorAnswer, Result
 from hookgate.check.subject import Subject
-from hookgate.processes.child import LATE_S
+from hookgate.processes.child import LATE_S, Late
 from hookgate.protocol.codec import encode
 from hookgate.protocol.dataclasses import dataclass, replace
 from hookgate.protocol.errors import BadMessage
 from hookgate.protocol.hook.answers import Answer, actions_at, parse_answer
-from hookgate.protocol.hook.hello import Hello
+from hookgate.protocol.hook.hello import Hello, left_out
 from hookgate.protocol.hook.stages import Question, Stage
 from hookgate.protocol.values import ToolSpec
 
@@ -78,13 +78,15 @@ class Limits:
 
 @dataclass(frozen=True, slots=True)
 class Offer:
-    """What the hook is told at hello: everything, or what is configured for it."""
+    """What the hook is told at hello: everything, or what is configured for it. `guarded`: where nothing may pass
+    that it has not seen."""
 
     name: str = NAME
     stages: frozenset[Stage] = ALL_STAGES
     observes: bool = True
     max_in_flight: int = 256
     configured: bool = False
+    guarded: frozenset[Stage] = frozenset()
 
 
 @dataclass
@@ -94,7 +96,7 @@ class Known:
 
     limits: Limits
     offer: Offer = field(default_factory=Offer)
-    late: Callable[[], None] = lambda: None
+    late: Late = lambda _why: None
     declared: Hello | None = None
     usable: list[Stage] = field(default_factory=list[Stage])
     answers_unknown: bool = False
@@ -106,6 +108,11 @@ class Known:
         """The stages that the hook declared; those of version 1 if it declared none."""
         stages = (self.declared or Hello()).standing(self.offer.stages)
         return [stage for stage in Stage if stage in stages]
+
+    @property
+    def left_out(self) -> str | None:
+        """What is wrong with the stages that the hook declared beside those that are configured."""
+        return left_out(self.declared or Hello(), self.offer.stages) if self.offer.configured else None
 
     @property
     def unnamed(self) -> list[Stage]:

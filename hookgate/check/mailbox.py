@@ -12,10 +12,9 @@ from typing import Any, cast
 from hookgate.protocol.codec import decode, encode, repeated_member
 from hookgate.protocol.dataclasses import dataclass
 from hookgate.protocol.errors import BadMessage
-from hookgate.protocol.framing import LineSplitter, Oversize
+from hookgate.protocol.framing import QUOTED, LineSplitter, Oversize, quoted
 from hookgate.protocol.hook.peer import METHOD_NOT_FOUND, request_frame
 
-SHOWN_NOISE = 3
 MAX_NOISE = 100_000
 """A hook that writes more lines than this beside answers is not listened to any longer."""
 _SHOWN_BYTES = 80
@@ -50,19 +49,21 @@ class Heard:
 
     def note_noise(self, line: bytes) -> None:
         self.noise += 1
-        if len(self.lines) < SHOWN_NOISE:
+        if len(self.lines) < QUOTED:
             self.lines.append(_shown(line))
 
 
 class Mailbox:
     """Gives ids from 1 and reads answers in any order.
 
-    `strays`: answers that nobody asked for, as they were written. `owed`: frames that refuse what the hook asked.
+    `strays`: answers that nobody asked for, as they were written; `noise`: the first lines that are no answers.
+    `owed`: frames that refuse what the hook asked.
     """
 
     def __init__(self, heard: Heard) -> None:
         self.answers: dict[int, Answered] = {}
         self.strays: list[str] = []
+        self.noise: list[str] = []
         self.owed: list[bytes] = []
         self.heard = heard
         self._lines = LineSplitter()
@@ -72,6 +73,11 @@ class Mailbox:
     @property
     def owes_answers(self) -> bool:
         return bool(self._pending)
+
+    @property
+    def unread(self) -> str:
+        """What came first that answers nothing, in quotes."""
+        return quoted([*self.noise, *self.strays], self._lines.begun)
 
     def request(self, method: str, params: bytes) -> tuple[int, bytes]:
         """A new call: its id and its frame."""
@@ -89,6 +95,8 @@ class Mailbox:
         message = _message(line)
         if message is None:
             self.heard.note_noise(line)
+            if len(self.noise) < QUOTED:
+                self.noise.append(_shown(line))
         elif "method" in message:
             self._refuse(message)
         else:

@@ -32,6 +32,7 @@ from hookgate.check.golden import (
 from hookgate.check.mailbox import Answered, ErrorAnswer, Result
 from hookgate.check.report import Finding, failed, ok, skipped, warned
 from hookgate.check.subject import HookGone, NoAnswer, Subject
+from hookgate.processes.child import why_unheard
 from hookgate.processes.deadlines import overdue
 from hookgate.protocol.codec import encode
 from hookgate.protocol.dataclasses import dataclass
@@ -52,6 +53,7 @@ SPLIT_FIX = (
 UNNAMED_FIX = (
     "where it answers them, name all the stages it answers as `stages` in its hello; if it only observes, nothing"
 )
+LEFT_OUT_FIX = "answer them, and name them as `stages` in the hello; or take them out of intercept"
 SLOW_START_FIX = (
     "configure what is compiled or installed already (go build, npm install), or raise hello_timeout_ms in "
     "[hooks.defaults]"
@@ -77,7 +79,7 @@ async def probe_hello(hook: Subject, known: Known) -> Finding:
     began = monotonic()
     offer = known.offer
     params = hello_params(offer.name, offer.stages, observes=offer.observes)
-    with overdue(hook.deadlines, known.limits.late_s, known.late):
+    with overdue(hook.deadlines, known.limits.late_s, lambda: known.late(why_unheard(hook.mailbox.unread))):
         answered = await _say_hello(hook, params, known)
     hello, took_s = _read_hello(answered, offer.stages), monotonic() - began
     known.declared, known.limits = hello, known.limits.started(took_s)
@@ -173,6 +175,13 @@ async def probe_unnamed(_hook: Subject, known: Known) -> Finding:
     if known.usable:
         return skipped(names, what)
     return warned(names, f"{what}, and no other stage gives a usable answer", UNNAMED_FIX)
+
+
+async def probe_left_out(_hook: Subject, known: Known) -> Finding:
+    """Where its hello leaves out a stage that is configured."""
+    passing = known.offer.guarded - {*known.offered}
+    what = f"{known.left_out}: it is not asked there, and all passes"
+    return (failed if passing else warned)("configured stages", what, LEFT_OUT_FIX)
 
 
 async def probe_unknown_method(hook: Subject, known: Known) -> Finding:

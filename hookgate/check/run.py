@@ -6,7 +6,7 @@ A check that fails spoils its process, so the next one gets a fresh one.
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from contextlib import AsyncExitStack
 from dataclasses import field
 from functools import partial
@@ -24,6 +24,7 @@ from hookgate.check.probes import (
     Probe,
     probe_hello,
     probe_injected_tools,
+    probe_left_out,
     probe_owned_tools,
     probe_plain_v1,
     probe_separators,
@@ -46,6 +47,7 @@ from hookgate.check.stream import (
     stdout_finding,
 )
 from hookgate.check.subject import HookGone, NoAnswer, Subject, open_subject
+from hookgate.processes.child import Late
 from hookgate.processes.pipes import Program
 from hookgate.protocol.dataclasses import dataclass, replace
 from hookgate.protocol.errors import BadMessage
@@ -78,6 +80,9 @@ UNHEARD_FIX = (
     "what compiles or downloads first (go run, npx) is built before, or given more time: --hello-timeout, or "
     "hello_timeout_ms in [hooks.defaults] where it is configured; all else answers hook.hello, and flushes stdout"
 )
+UNREAD_FIX = (
+    "write each answer as one line of JSON, not indented, end it with \\n, flush stdout, and print all else to stderr"
+)
 GONE_FIX = "keep running until stdin ends, whatever a line holds; what it wrote to stderr may say why"
 STRAY_FIX = "answer each request once, with its own id as the number that came; never answer what has no id"
 START_FIX = "give the command as one would run it, without a shell; a path is taken from --dir"
@@ -101,7 +106,7 @@ async def check(
     directory: str,
     limits: Limits = LIMITS,
     offer: Offer = EVERYTHING,
-    late: Callable[[], None] = lambda: None,
+    late: Late = lambda _why: None,
 ) -> Report:
     """Put the hook that `command` starts to the test; `late` is told where its hello does not come soon. Leaves
     nothing running. Raises nothing (but Cancelled)."""
@@ -160,7 +165,8 @@ async def _run_probes(hook: Subject, trial: _Trial) -> Finding | None:
         if probe is HELLO:
             stages = (Probe(stage, partial(probe_stage, stage)) for stage in trial.known.offered)
             unnamed = (Probe(", ".join(names), probe_unnamed) for names in (trial.known.unnamed,) if names)
-            trial.plan.extend((*stages, *unnamed, *AFTER_STAGES, END_OF_INPUT, PLAIN_V1))
+            placed = (Probe("configured stages", probe_left_out),) if trial.known.left_out else ()
+            trial.plan.extend((*placed, *stages, *unnamed, *AFTER_STAGES, END_OF_INPUT, PLAIN_V1))
         # What it still owes after a warning would hold up the answers of the next check.
         if probe is END_OF_INPUT or (finding.verdict == "warn" and hook.mailbox.owes_answers):
             break
@@ -181,10 +187,12 @@ async def _judge(probe: Probe, hook: Subject, trial: _Trial) -> Finding:
         finding = failed(probe.name, str(error), fix, "the end of the process", "an answer, and then the next")
     except NoAnswer as error:
         trial.known.limits = trial.known.limits.hastier()
-        fix = probe.fix or (UNHEARD_FIX if probe is HELLO else SILENCE_FIX)
-        finding = failed(probe.name, str(error), fix, "nothing", "a line with the id of the request")
+        unread = hook.mailbox.unread
+        fix = probe.fix or (UNREAD_FIX if unread else UNHEARD_FIX if probe is HELLO else SILENCE_FIX)
+        finding = failed(probe.name, str(error), fix, unread or "nothing", "a line with the id of the request")
     strays = [*hook.mailbox.strays]
     hook.mailbox.strays.clear()
+    hook.mailbox.noise.clear()
     return _with_stray(finding, strays[0]) if strays else finding
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import field
 from itertools import chain, repeat
 from pathlib import Path
@@ -24,6 +24,11 @@ class Page:
     name: str
     title: str
     file: Path = field(repr=False)
+    subject: str = ""
+
+    @property
+    def words(self) -> str:
+        return f"{self.title} {self.subject}".lower()
 
 
 def pages() -> list[Page]:
@@ -35,8 +40,11 @@ def pages() -> list[Page]:
         raise ConfigError("the pages are not installed beside hookgate")
     named = {README: root / f"{README}.md"}
     named |= {file.stem: file for file in sorted((root / "docs").glob("*.md"))}
-    named |= {file.parent.name: file for file in sorted((root / "plugins").glob(f"*/{README}.md"))}
-    return [Page(name, _title(file), file) for name, file in named.items()]
+    sdks = {file.parent.name: file for file in sorted((root / "plugins").glob(f"*/{README}.md"))}
+    return [
+        *(Page(name, _title(file), file) for name, file in named.items()),
+        *(Page(name, _title(file), file, "sdk") for name, file in sdks.items()),
+    ]
 
 
 def _title(file: Path) -> str:
@@ -62,7 +70,7 @@ def show_page(name: str) -> int:
     asked = name.removesuffix(".md").rpartition("/")[2].lower()
     page = found.get(asked)
     if page is None:
-        raise ConfigError(f"there is no page {name!r}{_near(asked, list(found))}: `hookgate docs` lists all")
+        raise ConfigError(f"there is no page {name!r}{_near(asked, found)}: `hookgate docs` lists all")
     text = _COMMENT.sub("", page.file.read_text(encoding="utf-8"))
     if not sys.stdout.isatty():
         sys.stdout.write(text)
@@ -142,9 +150,12 @@ def _paragraph(lines: Sequence[str], width: int) -> Sequence[str]:
     return hanging(head, " ".join(line.strip() for line in lines).removeprefix(head.lstrip()), width)
 
 
-def _near(name: str, names: list[str]) -> str:
+def _near(name: str, found: Mapping[str, Page]) -> str:
+    """Those that have the word in their name, their title or subject; else those that are called nearly so."""
     from difflib import get_close_matches
 
-    within = [it for it in names if len(name) > 2 and name in it]
-    close = dict.fromkeys([*get_close_matches(name, names), *within])
+    word = name.removesuffix("s")
+    named = [it for it in found if len(word) > 1 and word in it]
+    about = [it for it, page in found.items() if word and re.search(rf"\b{re.escape(word)}s?\b", page.words)]
+    close = dict.fromkeys([*named, *about]) or get_close_matches(name, found)
     return f"; close: {', '.join(close)}" if close else ""

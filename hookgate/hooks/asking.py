@@ -113,9 +113,9 @@ class Asking:
         return decision.settled(mount.name, stage, failure, policy)
 
     def _warn(self, question: Question, failed: HookFailed) -> None:
-        """Every failure counts; not each is a line."""
+        """Every failure counts; what is the same again is not each time a line."""
         stats = self.stats.get(failed.hook)
-        times = stats.failed(question.stage, failed.reason) if stats is not None else 1
+        times = stats.failed(question.stage, failed.reason, question.tool) if stats is not None else 1
         if not times:
             return
         said = {"stage": failed.stage, "reason": failed.reason, "policy": failed.policy, "times": times}

@@ -10,7 +10,9 @@ from hookgate.protocol.hook.stages import Stage
 
 KEPT = 1024
 QUIET_S = 10.0
-"""A hook that fails at every call is reported once in this time, with how often it was."""
+"""Of a hook that fails at every call the same is reported once in this time, with how often it failed since."""
+MOST_TOLD = 16
+"""So many different things in that time: a model makes up names of tools without end."""
 
 
 @dataclass
@@ -29,7 +31,7 @@ class Stats:
         self._durations_ns: deque[int] = deque(maxlen=KEPT)
         self._streaks: dict[Stage, _Streak] = {}
         self._untold = 0
-        self._told_at: float | None = None
+        self._told: dict[tuple[Stage, str], float] = {}
 
     def record(self, action: str, duration_ns: int) -> bool:
         """Whether it has failed somewhere and not succeeded since."""
@@ -53,16 +55,19 @@ class Stats:
             for stage, streak in self._streaks.items()
         )
 
-    def failed(self, stage: Stage, reason: str) -> int:
-        """How often it has failed since that was last worth telling; 0 where it has been told just now."""
+    def failed(self, stage: Stage, reason: str, tool: str = "") -> int:
+        """How often it has failed since something of it was told last; 0 where it has just been told of this tool at
+        this stage, or of very many."""
         before = self._streaks.get(stage)
         self._streaks[stage] = _Streak(before.count + 1 if before else 1, reason)
         self.failures += 1
         self._untold += 1
         now = monotonic()
-        if self._told_at is not None and now - self._told_at < QUIET_S:
+        self._told = {thing: at for thing, at in self._told.items() if now - at < QUIET_S}
+        if (stage, tool) in self._told or len(self._told) >= MOST_TOLD:
             return 0
-        self._told_at, times, self._untold = now, self._untold, 0
+        self._told[stage, tool] = now
+        times, self._untold = self._untold, 0
         return times
 
     def succeeded(self, stage: Stage) -> int:

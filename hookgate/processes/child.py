@@ -44,6 +44,14 @@ def unheard(seconds: float) -> str:
     return f"no hello within {seconds:g} s"
 
 
+def why_unheard(unread: str) -> str:
+    """What that may come from. `unread`: what it has written that is no hello, in quotes."""
+    return f"this came, which answers nothing: {unread}" if unread else SLOW
+
+
+SLOW = "it is silent, does not flush its stdout, or is still compiling or downloading something"
+
+
 class NotAgain(HelloFailed):
     """Nor would it help to try again soon."""
 

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from hookgate.protocol.dataclasses import dataclass
 
 MAX_MESSAGE_BYTES = 16 * 1024 * 1024
 SHORT_BYTES = 4096
 """Up to here a copy is cheaper than a view, or than another piece to write."""
+QUOTED = 3
 
 
 @dataclass(frozen=True, slots=True)
@@ -15,6 +18,12 @@ class Oversize:
 
     size: int
     head: bytes
+
+
+def quoted(lines: Sequence[str], begun: bytes) -> str:
+    """For people: the first of these lines, and how one begins that has not ended. Empty: there is neither."""
+    unended = [f"{begun[:80].decode('utf-8', 'replace')!r} without a line end"] if begun else []
+    return ", ".join([*map(repr, lines[:QUOTED]), *unended])
 
 
 class LineSplitter:
@@ -39,6 +48,11 @@ class LineSplitter:
         if tail:
             self._keep(tail)
         return complete
+
+    @property
+    def begun(self) -> bytes:
+        """How a line begins that has not ended; empty: there is none."""
+        return self._chunks[0] if self._chunks else b""
 
     def _whole(self, line: bytes) -> bytes | Oversize:
         return line.removesuffix(b"\r") if len(line) <= self._max else Oversize(len(line), line[:4096])

@@ -5,15 +5,14 @@ Whether the gate would ask it at all is in its rules; what its answer counts for
 
 from __future__ import annotations
 
-from collections.abc import AsyncGenerator, Callable
+from collections.abc import AsyncGenerator
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import field
 from time import perf_counter_ns
 
 from hookgate.hooks.children.mounts import Plan
 from hookgate.hooks.children.process import HookProcess, ProcessSpec, open_process
-from hookgate.processes.child import LATE_S, HelloFailed
-from hookgate.processes.deadlines import overdue
+from hookgate.processes.child import HelloFailed, Late
 from hookgate.processes.pipes import TakeLines
 from hookgate.processes.rounds import open_rounds
 from hookgate.protocol.dataclasses import dataclass
@@ -26,10 +25,11 @@ from hookgate.rehearsal.verdict import Verdict, judge, judge_owned, unasked
 
 @dataclass(frozen=True)
 class Telling:
-    """What hears the lines that the hook says to people, and, once, that it has not said hello for LATE_S."""
+    """What hears the lines that the hook says to people, and, once, that it has not said hello for LATE_S,
+    and why that may be."""
 
     stderr: TakeLines
-    late: Callable[[], None]
+    late: Late
 
 
 @dataclass(frozen=True)
@@ -105,8 +105,8 @@ async def open_subject(plan: Plan, telling: Telling) -> AsyncGenerator[Subject]:
     assert isinstance(plan.spec, ProcessSpec)  # noqa: S101 - extensions have another wire
     async with open_rounds() as rounds, AsyncExitStack() as stack:
         try:
-            with overdue(rounds.deadlines, LATE_S, telling.late):
-                process = await stack.enter_async_context(open_process(plan.spec, rounds, telling.stderr))
+            opening = open_process(plan.spec, rounds, telling.stderr, telling.late)
+            process = await stack.enter_async_context(opening)
         except HelloFailed as error:
             yield Subject(plan, None, str(error))
             return

@@ -50,6 +50,15 @@ def test_a_page_that_is_not_there_names_those_that_are_called_nearly_so() -> Non
     assert "hook-json-protocol" in typed("docs", "protocol").stderr
 
 
+@pytest.mark.parametrize(
+    ("subject", "names"), [("hooks", ("hook-authors", "hook-json-protocol")), ("sdk", ("go", "python", "typescript"))]
+)
+def test_a_word_of_a_subject_names_the_pages_about_it(subject: str, names: tuple[str, ...]) -> None:
+    close = typed("docs", subject).stderr.partition("; close: ")[2].partition(": `hookgate docs`")[0].split(", ")
+    assert {*names} <= {*close}
+    assert "tools" not in close
+
+
 async def test_a_person_at_a_terminal_reads_it_in_a_pager(tmp_path: Path) -> None:
     pager = tmp_path / "pager"
     pager.write_text('#!/bin/sh\nread first\necho "paged: $first"\ncat > /dev/null\n')

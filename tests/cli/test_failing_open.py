@@ -10,6 +10,8 @@ import pytest
 import trio
 
 from hookgate.control.client import call
+from hookgate.hooks.stats import MOST_TOLD, Stats
+from hookgate.protocol.hook.stages import Stage
 from tests.cli.program import PROMPT, configured, open_pipes, open_terminal, run
 from tests.model_server import calls, open_model_server, says
 
@@ -103,6 +105,24 @@ async def test_the_prompt_and_the_lists_say_failing_until_it_succeeds_again(tmp_
     assert "hook_failed" not in shown
 
 
+async def test_each_other_thing_that_a_failing_hook_lets_through_is_told_at_once(tmp_path: Path) -> None:
+    asked = (("1", "ls", "{}"), ("2", "ls", "{}"), ("3", "read", '{"path": "guard.py"}'), ("4", "ls", "{}"))
+    async with open_model_server(*(calls(it) for it in asked), says("done")) as server:
+        configured(tmp_path, server.base_url, guard(tmp_path, "error"))
+        said = (await run(tmp_path, "chat", "--once", "look")).stderr.decode()
+    passed = [line.partition("no licence; ")[2] for line in said.splitlines() if line.startswith("! guard failed")]
+    # The second ls is in the count of what comes next.
+    again = "the call of read was let through (2 failures since the last such line)"
+    assert passed == ["the call of ls was let through", again]
+    assert said.count("hook_failed") == 2
+
+
+def test_of_a_hook_that_fails_at_ever_other_tools_not_every_failure_is_a_line() -> None:
+    stats = Stats()
+    told = [stats.failed(Stage.BEFORE_TOOL, "no licence", f"tool{n}") for n in range(MOST_TOLD + 5)]
+    assert told == [1] * MOST_TOLD + [0] * 5
+
+
 async def test_a_hook_that_fails_closed_is_in_the_log_and_no_call_is_said_to_pass(tmp_path: Path) -> None:
     async with open_model_server(calls(("1", "ls", "{}")), says("done")) as server:
         configured(tmp_path, server.base_url, guard(tmp_path, "error", 'on_failure = "deny"'))
@@ -130,6 +150,22 @@ async def test_on_a_screen_what_becomes_of_a_hook_is_a_sentence_and_no_line_of_t
     assert not {"hook_failed", "hook_down"} & {*screen.shown.split()}
     told = "hook guard failed at before_tool: it exited with status 1; the turn ends"
     assert (told in screen.shown, "aborted" in screen.shown) == (policy == "abort", False)
+
+
+async def test_the_start_of_a_chat_names_a_guard_that_is_configured_to_stand_where_it_is_not_asked(
+    tmp_path: Path,
+) -> None:
+    told = "it leaves out before_tool, where it is configured to stand"
+    async with open_model_server(says("done"), says("done")) as server:
+        configured(tmp_path, server.base_url, guard(tmp_path, "error"))
+        file = tmp_path / "guard.py"
+        file.write_text(file.read_text().replace("{'ok': True}", "{'stages': []}"))
+        async with open_terminal(tmp_path, "chat", "--once", "look") as screen:
+            await screen.sees(f"! guard: {told}")
+            assert await screen.ends() == 0
+        piped = await run(tmp_path, "chat", "--once", "look")
+    line = next(line for line in piped.stderr.decode().splitlines() if told in line)
+    assert all(word in line for word in ("warning", "hook_declines_stages", "hook=guard"))
 
 
 async def _rows(socket: Path) -> list[dict[str, Any]]:

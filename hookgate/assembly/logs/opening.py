@@ -101,6 +101,8 @@ def _worded(
             return f"! {hook} failed at {stage}: {reason}; policy: {policy}{often}"
         case {"event": "hook_down", "hook": hook, "state": state, "reason": reason, "retry_in_s": delay}:
             return f"! {hook} is {state}: {reason}; it is started again in {delay:.1f} s"
+        case {"event": "hook_declines_stages", "hook": hook, "reason": reason}:
+            return f"! {hook}: {reason}"
         case _:
             return otherwise(logger, method, event)
 

@@ -22,6 +22,7 @@ from hookgate.hooks.rules import Rules
 from hookgate.processes.child import HelloFailed
 from hookgate.processes.rounds import Rounds, open_rounds
 from hookgate.protocol.hook.answers import Failed
+from hookgate.protocol.hook.hello import left_out
 from hookgate.protocol.hook.stages import Question, Stage
 from hookgate.sections.hooks import HookSection
 
@@ -61,6 +62,8 @@ class _Trial:
             return ok(self._name, "its mode is off: not started")
         try:
             async with open_process(self._spec, rounds, self._heard) as hook:
+                if doubt := left_out(hook.declared, self._rules.stages):
+                    self._doubts.append(doubt)
                 for stage in Stage:
                     await self._stage(hook, stage)
         except HelloFailed as error:
@@ -71,11 +74,7 @@ class _Trial:
         self._lines.extend(line.decode("utf-8", "replace") for line in lines if line.strip())
 
     async def _stage(self, hook: HookProcess, stage: Stage) -> None:
-        declared = hook.declared.stages
-        if stage not in self._rules.stages or hook.ended.is_set():
-            return
-        if declared is not None and stage not in declared:
-            self._doubts.append(f"it leaves out {stage}, where it is configured to stand")
+        if stage not in hook.declared.standing(self._rules.stages) or hook.ended.is_set():
             return
         asked = question(self._it.config, self._section.match, stage)
         if why := self._rules.match.mismatch(asked.step, asked.tool, asked.model):

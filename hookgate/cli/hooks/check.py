@@ -24,7 +24,7 @@ async def check_hook(named: Named, *, as_json: bool) -> int:
 async def _checked(named: Named) -> Report:
     plan, _ = plan_of(named)
     spec, late = spec_of(plan), say_late(named, plan)
-    limits, offer = (_started(spec), Offer()) if named.is_program else (_limits(plan, spec), _offer(spec))
+    limits, offer = (_started(spec), Offer()) if named.is_program else (_limits(plan, spec), _offer(plan, spec))
     return await check(spec.command, spec.environment, spec.directory, limits, offer, late)
 
 
@@ -46,5 +46,6 @@ def _limits(plan: Plan, spec: ProcessSpec) -> Limits:
     )
 
 
-def _offer(spec: ProcessSpec) -> Offer:
-    return Offer(spec.name, spec.stages, spec.observes, spec.max_in_flight, configured=True)
+def _offer(plan: Plan, spec: ProcessSpec) -> Offer:
+    closed = frozenset(stage for stage in spec.stages if plan.required or plan.rules.policy(stage) != "continue")
+    return Offer(spec.name, spec.stages, spec.observes, spec.max_in_flight, configured=True, guarded=closed)

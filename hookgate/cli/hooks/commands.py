@@ -146,7 +146,8 @@ def about_hook(command: Callable[..., None]) -> Callable[..., None]:
 
         program = click.get_current_context().meta.get(PROGRAM, ())
         if len(words) + bool(program) != 1:
-            raise click.UsageError("NAME or -- COMMAND, not both: one name, or a program behind `--`")
+            several = ", not both" if words else ""
+            raise click.UsageError(f"NAME or -- COMMAND{several}: one name, or a program behind `--`")
         name = "".join(words)
         command(named=Named(name, program, config_file, directory or "", env, hello_s), **rest)
 

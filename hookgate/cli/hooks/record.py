@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterator, Sequence
-from contextlib import suppress
+from collections.abc import Generator, Iterator, Sequence
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import IO, Any, cast
 
@@ -59,7 +59,8 @@ def record_gateway(wanted: Wanted, config_file: Path | None, control: Path | Non
         else:
             _end(found.path, name)
     _told(wanted, kept)
-    return failed(f"the gateway answers no more: {gone}; what came until then is in {wanted.file}") if gone else 0
+    there = f"; what came until then is in {wanted.file}" if kept.calls else ""
+    return failed(f"the gateway answers no more: {gone}{there}") if gone else 0
 
 
 def _known(wanted: Wanted, path: Path) -> None:
@@ -101,18 +102,26 @@ def record_events(wanted: Wanted, events: Path) -> int:
     with source, _opened(wanted.file) as file:
         kept = _written(file, wanted, _Kept(), (line for line in bounded_lines(source) if line is not None))
     if not kept.calls:
-        wanted.file.unlink()
         whose = f" of {', '.join(wanted.hooks)}" if wanted.hooks else ""
         return failed(f"{events}: no stage call{whose} is in it: no hook was asked, or an older hookgate wrote it")
     _told(wanted, kept)
     return 0
 
 
-def _opened(file: Path) -> IO[bytes]:
+@contextmanager
+def _opened(path: Path) -> Generator[IO[bytes]]:
+    """Nothing stays of one in which nothing has been written, whatever ends it: it would be in the way of the next.
+    Raises ConfigError."""
     try:
-        return open_recording(file)
+        file = open_recording(path)
     except FileExistsError:
-        raise ConfigError(f"{file}: there is such a file already") from None
+        raise ConfigError(f"{path}: there is such a file already") from None
+    with file:
+        try:
+            yield file
+        finally:
+            if not file.tell():
+                path.unlink(missing_ok=True)
 
 
 def _written(file: IO[bytes], wanted: Wanted, kept: _Kept, lines: Iterator[bytes]) -> _Kept:
@@ -134,6 +143,9 @@ def _told(wanted: Wanted, kept: _Kept) -> None:
 
 def _summary(wanted: Wanted, kept: _Kept) -> Sequence[str]:
     lines = [f"{counted(kept.calls, 'call')} in {wanted.file}."]
+    if not kept.calls:
+        whose = f" of {', '.join(wanted.hooks)}" if wanted.hooks else ""
+        lines = [f"No call{whose} came: there is no {wanted.file}."]
     if kept.redacted:
         lines.append(
             f"In {kept.redacted} of them marks like [REDACTED:1f0c] stand for secrets: a replay asks about the "

@@ -4,20 +4,22 @@ from __future__ import annotations
 
 import re
 import sys
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from hookgate import config as configuration
+from hookgate.assembly.hooks.guards import GUARD
 from hookgate.assembly.hooks.opening import process_spec, rules
 from hookgate.assembly.logs.opening import set_up_logs
 from hookgate.channels.printable import printable
 from hookgate.cli.printing import complain
 from hookgate.config import ConfigError
 from hookgate.hooks.children.mounts import Plan
-from hookgate.hooks.children.process import SLOW, ProcessSpec
+from hookgate.hooks.children.process import ProcessSpec
 from hookgate.hooks.rules import Rules
 from hookgate.mistakes import close
+from hookgate.processes.child import Late
 from hookgate.protocol.dataclasses import dataclass, replace
 from hookgate.protocol.hook.stages import Stage
 from hookgate.protocol.zot.names import EXTENSION
@@ -69,12 +71,15 @@ def _configured(named: Named) -> tuple[Plan, Config]:
         raise ConfigError(
             f"{name} cannot be asked so: {why}; `hookgate hooks check {name}` starts it and says what is odd"
         )
+    if name not in processes and name.startswith(GUARD):
+        raise ConfigError(f"{name} is built in: [guards] sets it, and there is no program to ask")
     if name not in processes:
         there = ", ".join(processes) or "none"
         hint = f"(there are: {there}); a program goes behind `--`"
         raise ConfigError(f"{file}: there is no hook {name!r}{close(name, processes)} {hint}")
     section, defaults = processes[name], config.hooks.defaults
-    return Plan(process_spec(name, section, defaults, file.parent), rules(section, defaults)), config
+    spec = process_spec(name, section, defaults, file.parent)
+    return Plan(spec, rules(section, defaults), section.required), config
 
 
 def spec_of(plan: Plan) -> ProcessSpec:
@@ -121,11 +126,11 @@ def telling(named: Named, plan: Plan) -> Telling:
     return Telling(_show_stderr(plan.name), say_late(named, plan))
 
 
-def say_late(named: Named, plan: Plan) -> Callable[[], None]:
+def say_late(named: Named, plan: Plan) -> Late:
     """That it has not said hello yet, and what gives it more time."""
     longer = "--hello-timeout SECONDS" if named.is_program else "hello_timeout_ms in [hooks.defaults]"
-    text = f"no hello yet: {SLOW}; waiting for up to {spec_of(plan).hello_timeout_s:g} s ({longer})"
-    return lambda: complain(f"{plan.name}: {text}")
+    until = f"waiting for up to {spec_of(plan).hello_timeout_s:g} s ({longer})"
+    return lambda why: complain(f"{plan.name}: no hello yet: {why}; {until}")
 
 
 def _show_stderr(name: str) -> TakeLines:

@@ -8,7 +8,7 @@ The child itself is `child.py`'s, the calls in flight are `calls.py`'s; whether 
 from __future__ import annotations
 
 from collections.abc import AsyncGenerator, Mapping
-from contextlib import AbstractAsyncContextManager, asynccontextmanager
+from contextlib import AbstractAsyncContextManager, AsyncExitStack, asynccontextmanager
 from dataclasses import field
 from typing import Any
 
@@ -20,6 +20,7 @@ from hookgate.hooks.rules import EventMethod
 from hookgate.processes.child import (
     FLOOD_BYTES,
     FLOOD_LINE_BYTES,
+    LATE_S,
     Child,
     HelloFailed,
     Late,
@@ -28,22 +29,23 @@ from hookgate.processes.child import (
     loud,
     open_child,
     unheard,
+    why_unheard,
 )
+from hookgate.processes.deadlines import overdue
 from hookgate.processes.outbox import Outbox, hook_event_frame, runtime_event_frame
 from hookgate.processes.pipes import TakeLines, logged_lines, open_pipes
 from hookgate.processes.rounds import Rounds
 from hookgate.protocol.dataclasses import dataclass, replace
 from hookgate.protocol.errors import BadMessage
 from hookgate.protocol.events.event import Event
-from hookgate.protocol.framing import MAX_MESSAGE_BYTES, Oversize
+from hookgate.protocol.framing import MAX_MESSAGE_BYTES, QUOTED, Oversize, quoted
 from hookgate.protocol.hook.answers import CONTINUE, Answer, Failed, parse_answer
-from hookgate.protocol.hook.hello import Hello, hello_params, parse_hello, undeclared
+from hookgate.protocol.hook.hello import Hello, hello_params, left_out, parse_hello, undeclared
 from hookgate.protocol.hook.peer import ErrorReply, Noise, Peer, Refused, Reply, Stray
 from hookgate.protocol.hook.stages import Question, Stage
 
 log = structlog.get_logger("hookgate.hooks")
 
-SLOW = "it is silent, or still compiling or downloading something"
 _REPLIES = (Reply, ErrorReply)
 
 
@@ -90,11 +92,11 @@ class ProcessSpec:
 
 @asynccontextmanager
 async def open_process(
-    spec: ProcessSpec, rounds: Rounds, stderr: TakeLines | None = None
+    spec: ProcessSpec, rounds: Rounds, stderr: TakeLines | None = None, late: Late = lambda _why: None
 ) -> AsyncGenerator[HookProcess]:
     """A started process that has said hello. Leaving stops its whole process group and reaps it.
 
-    `stderr` takes its lines instead of the log.
+    `stderr` takes its lines instead of the log. `late` is told, once, that it has not said hello for LATE_S.
 
     Raises HelloFailed, NotAgain where its recheck refuses it. Once open, nothing that happens to the process raises
     here: calls get Failed answers and `ended` is set.
@@ -107,7 +109,9 @@ async def open_process(
         raise HelloFailed(f"cannot start {spec.command[0]!r}: {error.strerror or error}") from None
     child = Child(pipes, max(FLOOD_BYTES, 2 * spec.max_message_bytes))
     hook = HookProcess(spec, child, rounds)
-    async with open_child(child, hook, stderr or logged_lines(spec.name), rounds.reads):
+    async with AsyncExitStack() as stack:
+        with overdue(rounds.deadlines, LATE_S, lambda: late(why_unheard(hook.unread))):
+            await stack.enter_async_context(open_child(child, hook, stderr or logged_lines(spec.name), rounds.reads))
         yield hook
 
 
@@ -123,6 +127,7 @@ class HookProcess:
         self.ended = child.ended
         self._spec = spec
         self._child = child
+        self._unread: list[str] = []
         self._answers: dict[Stage, tuple[object, Answer]] = {}
         self._peer = Peer(spec.max_message_bytes)
         frame = runtime_event_frame if spec.event_method == "hook.runtime_event" else hook_event_frame
@@ -140,6 +145,11 @@ class HookProcess:
     @property
     def last_words(self) -> tuple[str, ...]:
         return self._child.last_words
+
+    @property
+    def unread(self) -> str:
+        """What it has written first that answers nothing, in quotes."""
+        return quoted(self._unread, self._peer.begun)
 
     @property
     def events_dropped(self) -> int:
@@ -189,15 +199,15 @@ class HookProcess:
             self._calls.end(call)
         if not isinstance(settled, Reply):
             late = settled.reason == call.unanswered
-            return f"{unheard(spec.hello_timeout_s)}: {SLOW}" if late else settled.reason
+            return f"{unheard(spec.hello_timeout_s)}: {why_unheard(self.unread)}" if late else settled.reason
         try:
             self.declared = parse_hello(settled.result, spec.stages)
         except BadMessage as error:
             return str(error)
         if spec.configured and (problem := undeclared(self.declared, spec.stages)):
             return problem
-        if declined := sorted(spec.stages - self.declared.standing(spec.stages)):
-            log.info("hook_declines_stages", hook=spec.name, stages=[str(stage) for stage in declined])
+        if spec.configured and (problem := left_out(self.declared, spec.stages)):
+            log.warning("hook_declines_stages", hook=spec.name, reason=problem)
         self._calls.limit = min(spec.max_in_flight, self.declared.max_in_flight or spec.max_in_flight)
         self._calls.cancels = self.declared.cancel
         return None
@@ -237,6 +247,7 @@ class HookProcess:
 
     def _note_stray(self, stray: object) -> None:
         self.strays += 1
+        self._note_unread(f"an answer to {stray!r}")
         if loud(self.strays):
             log.debug("hook_stray_reply", hook=self.name, id=stray, count=self.strays)
 
@@ -247,8 +258,13 @@ class HookProcess:
 
     def _note_noise(self, line: str) -> None:
         self.noise += 1
+        self._note_unread(line)
         if loud(self.noise):
             log.warning("hook_noise", hook=self.name, line=line, count=self.noise)
+
+    def _note_unread(self, text: str) -> None:
+        if len(self._unread) < QUOTED:
+            self._unread.append(text)
 
     def abandon(self, reason: str) -> None:
         self._outbox.close()

@@ -204,7 +204,8 @@ class SessionEnded(Payload):
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
 class FailedOpen(Payload):
-    """A hook lets things through that it should have judged. Not each time: `times` since it was told last."""
+    """A hook lets things through that it should have judged. Not each time where they are the same: `times` it has
+    failed since it was told last."""
 
     kind = "inside.failed_open"
     runtime = "inside.failed_open"

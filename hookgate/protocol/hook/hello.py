@@ -90,6 +90,13 @@ def undeclared(hello: Hello, stages: frozenset[Stage]) -> str | None:
     return None
 
 
+def left_out(hello: Hello, stages: frozenset[Stage]) -> str | None:
+    """Where it is not asked although it is configured to stand there: its hello names other stages."""
+    declined = stages - hello.standing(stages)
+    names = ", ".join(stage for stage in Stage if stage in declined)
+    return f"it leaves out {names}, where it is configured to stand" if names else None
+
+
 def _stages(names: list[str], offered: frozenset[Stage]) -> frozenset[Stage]:
     for name in names:
         if name not in offered:

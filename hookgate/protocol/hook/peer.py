@@ -83,6 +83,11 @@ class Peer:
         self._pending: set[int] = set()
         self._known: dict[bytes, Reply] = {}
 
+    @property
+    def begun(self) -> bytes:
+        """How a line begins that has not ended."""
+        return self._lines.begun
+
     def request(self, method: str, params: Params) -> tuple[int, list[bytes | memoryview]]:
         """A new pending call: its id, and its line in pieces, to be written one after the other."""
         call_id = self._last_id = self._last_id + 1

@@ -232,10 +232,31 @@ async def test_a_hello_that_does_not_come_is_told_of_meanwhile_and_slow_starts_a
     told: list[str] = []
     limits = Limits(hello_s=0.3, late_s=0.05)
     with trio.fail_after(DEADLINE_S):
-        report = await check(broken("is_mute"), {}, str(CHILDREN), limits, late=lambda: told.append("late"))
-    assert told == ["late"]
+        report = await check(broken("is_mute"), {}, str(CHILDREN), limits, late=told.append)
+    assert told == ["it is silent, does not flush its stdout, or is still compiling or downloading something"]
+    assert finding(report, "hello").came == "nothing"
     assert "compiles or downloads first (go run, npx)" in finding(report, "hello").fix
     assert "--hello-timeout" in finding(report, "hello").fix
+
+
+@pytest.mark.parametrize(
+    ("answer", "came"),
+    [
+        (r'{\n  "id": 1,\n  "result": {}\n}\n', """'{', '  "id": 1,', '  "result": {}'"""),
+        (r'ready{"id": 1, "result": {}}\n', """'ready{"id": 1, "result": {}}'"""),
+        (r'{"id": 1, "result": {}}', """'{"id": 1, "result": {}}' without a line end"""),
+        (r'{"id": 2, "result": {}}\n', """'{"id": 2, "result": {}}'"""),
+    ],
+)
+async def test_what_came_instead_of_a_hello_is_quoted_while_it_is_waited_for_and_after(
+    answer: str, came: str
+) -> None:
+    told: list[str] = []
+    program = ("sh", "-c", 'read -r hello; printf "$0"; read -r rest', answer)
+    with trio.fail_after(DEADLINE_S):
+        report = await check(program, {**os.environ}, str(CHILDREN), Limits(hello_s=1, late_s=0.7), late=told.append)
+    assert told == [f"this came, which answers nothing: {came}"]
+    assert finding(report, "hello").came == came
 
 
 async def test_a_hook_that_starts_later_than_a_gateway_would_wait_is_warned_and_checked_all_the_same() -> None:

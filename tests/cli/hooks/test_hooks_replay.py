@@ -102,7 +102,7 @@ async def test_a_running_gateway_is_recorded_until_it_is_interrupted_with_secret
     assert "In 2 of them marks" in recorder.shown
 
 
-async def test_a_gateway_that_goes_away_leaves_what_was_recorded(tmp_path: Path) -> None:
+async def test_a_gateway_that_goes_away_leaves_no_recording_of_nothing(tmp_path: Path) -> None:
     settings = gateway.configured(tmp_path, '[channels.web]\nkind = "web"\n')
     assert settings.file is not None
     settings.file.write_text(settings.file.read_text().replace("[control]\nenabled = false\n", ""))
@@ -110,8 +110,24 @@ async def test_a_gateway_that_goes_away_leaves_what_was_recorded(tmp_path: Path)
         await recorder.sees("Ctrl-C ends it")
         process.terminate()
         await recorder.sees("hookgate: the gateway answers no more: ")
-        await recorder.sees("0 calls in c.jsonl.")
+        await recorder.sees("No call came: there is no c.jsonl.")
         assert await recorder.ends() == 1
+    assert not (tmp_path / "c.jsonl").exists()
+
+
+async def test_a_recording_that_is_ended_before_any_call_is_not_in_the_way_of_the_next(tmp_path: Path) -> None:
+    settings = gateway.configured(tmp_path, '[channels.web]\nkind = "web"\n')
+    assert settings.file is not None
+    settings.file.write_text(settings.file.read_text().replace("[control]\nenabled = false\n", ""))
+    async with serving(tmp_path) as (process, _):
+        for _ in range(2):
+            async with open_pipes(tmp_path, "hooks", "record", "c.jsonl") as recorder:
+                await recorder.sees("Ctrl-C ends it")
+                recorder.process.send_signal(signal.SIGINT)
+                await recorder.sees("No call came: there is no c.jsonl.")
+                assert await recorder.ends() == 0
+            assert not (tmp_path / "c.jsonl").exists()
+        process.terminate()
 
 
 # --- replay -------------------------------------------------------------------------------------------------

@@ -269,7 +269,7 @@ async def test_what_stands_behind_the_dashes_goes_to_the_program_and_a_note_says
 @pytest.mark.parametrize("words", [("child", "--", "node", "mine.mts"), ("child", "extra"), ()])
 async def test_a_name_and_a_program_are_not_taken_for_one_command(folder: Path, words: tuple[str, ...]) -> None:
     ended = await run(folder, "hooks", "try", *words)
-    assert "NAME or -- COMMAND, not both" in ended.stderr.decode()
+    assert f"NAME or -- COMMAND{', not both' if words else ''}: one name, or" in ended.stderr.decode()
     assert (ended.returncode, ended.stdout) == (2, b"")
 
 
@@ -287,7 +287,8 @@ async def test_a_program_that_is_slow_to_start_is_waited_for_and_a_line_says_so(
         open_pipes(folder, "hooks", "try", "--", sys.executable, "slow.py") as screen,
     ):
         await screen.sees(
-            "slow: no hello yet: it is silent, or still compiling or downloading something; waiting for "
+            "slow: no hello yet: it is silent, does not flush its stdout, or is still compiling or downloading "
+            "something; waiting for "
         )
         await screen.sees("up to 60 s (--hello-timeout SECONDS)\n")
         await fifo.ring()
@@ -319,6 +320,13 @@ async def test_a_node_that_is_too_old_is_named_by_try_and_by_doctor_as_by_check(
     for command in (("hooks", "try", "child"), ("doctor",)):
         ended = await run(folder, *command)
         assert "this node is too old for TypeScript: take 22.18 or later" in ended.stdout.decode(), ended
+
+
+@pytest.mark.parametrize("command", ["try", "check"])
+async def test_a_guard_that_is_built_in_is_said_to_be(folder: Path, command: str) -> None:
+    ended = await run(folder, "hooks", command, "guard:shell")
+    told = b"hookgate: guard:shell is built in: [guards] sets it, and there is no program to ask\n"
+    assert (ended.returncode, ended.stdout, ended.stderr) == (2, b"", told)
 
 
 async def test_try_names_the_hooks_that_there_are(folder: Path) -> None:
@@ -378,6 +386,22 @@ async def test_check_says_of_a_hello_that_leaves_out_what_is_configured_what_a_g
     ended = await run(folder, "hooks", "check", "child")
     assert "it leaves approve_tool out of its stages, though it is configured to approve" in ended.stdout.decode()
     assert ended.returncode == 1
+
+
+@pytest.mark.parametrize(
+    ("rest", "verdict"), [("", "warn"), ('on_failure = "deny"', "FAIL"), ("required = true", "FAIL")]
+)
+async def test_check_says_of_a_guard_that_is_never_asked_what_doctor_and_a_chat_say(
+    folder: Path, rest: str, verdict: str
+) -> None:
+    child = HINTED.replace('"before_llm", "before_tool"', '"after_tool"')
+    (folder / "hooks/child.py").write_text(child)
+    text = CONFIG.replace(', "approve_tool"', "").replace('on_failure = "deny"', rest)
+    (folder / "hookgate.toml").write_text(text)
+    ended = await run(folder, "hooks", "check", "child", "--json")
+    found = {it["check"]: it for it in json.loads(ended.stdout)["checks"]}["configured stages"]
+    assert found["what"].startswith("it leaves out before_tool, where it is configured to stand: it is not asked")
+    assert (found["verdict"], ended.returncode) == (verdict, int(verdict == "FAIL"))
 
 
 async def test_an_extension_is_asked_nothing_as_a_hook_and_the_refusal_says_what_checks_it(folder: Path) -> None:

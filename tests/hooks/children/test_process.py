@@ -205,10 +205,11 @@ async def test_a_relative_command_is_found_in_its_directory(tmp_path: Path) -> N
         await alive(child)
 
 
-async def test_stages_that_a_hook_leaves_out_are_told_by_their_names_and_no_warning() -> None:
+async def test_a_hook_that_leaves_out_where_it_is_configured_to_stand_is_warned_of_in_words() -> None:
     hello = {"stages": ["approve_tool", "before_tool", "after_tool"]}
     with capture_logs() as lines:
         async with open_child(hello=hello):
             pass
     line = next(line for line in lines if line["event"] == "hook_declines_stages")
-    assert (repr(line["stages"]), line["log_level"]) == ("['after_llm', 'before_llm']", "info")
+    told = "it leaves out before_llm, after_llm, where it is configured to stand"
+    assert (line["reason"], line["log_level"]) == (told, "warning")

@@ -155,10 +155,25 @@ async def test_a_mute_hook_is_given_up_after_the_hello_timeout() -> None:
     async with open_rounds() as rounds:
         with (
             trio.fail_after(DEADLINE_S),
-            pytest.raises(HelloFailed, match=r"no hello within 0\.1 s: it is silent, or still compil"),
+            pytest.raises(
+                HelloFailed,
+                match=r"no hello within 0\.1 s: it is silent, does not flush its stdout, or is still compil",
+            ),
         ):
             async with open_process(spec("mute", hello_timeout_s=0.1), rounds):
                 pytest.fail("it must not open")
+
+
+@pytest.mark.usefixtures("quick_end")
+async def test_what_a_hook_writes_instead_of_its_hello_is_in_the_reason_why_it_is_given_up() -> None:
+    written = r'ready\n{"id":7,"result":{}}\n{"id":1'
+    command = ("/bin/sh", "-c", 'printf "$0"; read -r hello; read -r rest', written)
+    came = r"""'ready', 'an answer to 7', '{"id":1' without a line end"""
+    async with open_rounds() as rounds:
+        with trio.fail_after(DEADLINE_S), pytest.raises(HelloFailed) as caught:
+            async with open_process(spec(command=command, hello_timeout_s=1.0), rounds):
+                pytest.fail("it must not open")
+    assert str(caught.value) == f"no hello within 1 s: this came, which answers nothing: {came}"
 
 
 @pytest.mark.parametrize(
