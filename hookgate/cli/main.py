@@ -14,7 +14,7 @@ from hookgate.cli.completion import completed, completion
 from hookgate.cli.exits import guarded, needing_gateway, run
 from hookgate.cli.names import kept_names, method_names, model_names, page_names
 from hookgate.cli.options import FILE, FOLDER, Group, config_option, control_option, json_option
-from hookgate.cli.zot_words import own_words, renamed, taken
+from hookgate.cli.zot_words import ZotsChat, own_words, renamed, taken
 
 model_option = click.option(
     "--model",
@@ -70,7 +70,7 @@ def hookgate() -> None:
     """A gateway whose every model call and tool call passes your hook processes."""
 
 
-@hookgate.command(context_settings={"token_normalize_func": renamed})
+@hookgate.command(cls=ZotsChat, context_settings={"token_normalize_func": renamed})
 @config_option
 @control_option
 @model_option

@@ -22,6 +22,34 @@ _MODES = {
     "--continue": _LAST,
 }
 """Flags of zot itself that want a command here."""
+_CHOSEN = "--model PROVIDER/MODEL chooses for one chat, agent.model in hookgate.toml for all"
+_ELSEWHERE = {
+    "--reasoning": "`hookgate rpc --reasoning LEVEL` has it",
+    "--list-models": "`hookgate --list-models` prints them, and /model within a chat changes the model",
+    "-v": "`hookgate -v` prints the version",
+    "--version": "`hookgate --version` prints the version",
+    "--no-tools": "`hookgate rpc --no-tools` has it",
+    "--tools": "`hookgate rpc --tools NAMES` has it",
+    "--provider": _CHOSEN,
+    "--no-yolo": "there is nothing to switch off: [[approvals]] in hookgate.toml say which calls ask a person",
+    "--cwd": "start it there, or set agent.workspace in hookgate.toml",
+    **dict.fromkeys(("-p", "--print"), _ONCE),
+    **dict.fromkeys(("-r", "--resume"), "--session NAME goes on with a conversation, -c with the last one"),
+}
+"""Flags of zot that a chat has not."""
+
+
+class ZotsChat(click.Command):
+    """Says of a flag of zot where it is instead: what is spelled alike means something else."""
+
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        try:
+            return super().parse_args(ctx, args)
+        except click.NoSuchOption as error:
+            instead = _ELSEWHERE.get(error.option_name)
+            if instead is None:
+                raise
+            raise click.UsageError(f"a chat has no {error.option_name}: {instead}", ctx) from None
 
 
 def own_words(arguments: Sequence[str]) -> list[str]:

@@ -92,9 +92,12 @@ def extension_variables(section: ZotExtension) -> dict[str, str]:
 
 
 def withheld(names: Iterable[str], environment: Mapping[str, str]) -> frozenset[str]:
-    """Those of these variables that are set here, and that a process with this environment does not see; without the
-    token of `hookgate rpc`, which nothing hands on."""
-    return frozenset(it for it in names if it in os.environ and it not in environment and it != RPC_TOKEN)
+    """Those of these variables (a star at the end for any end) that are set here, and that a process with this
+    environment does not see; without the token of `hookgate rpc`, which nothing hands on."""
+    wanted = frozenset(names)
+    begun = tuple(it.removesuffix("*") for it in wanted if it.endswith("*"))
+    unseen = os.environ.keys() - environment.keys() - {RPC_TOKEN}
+    return frozenset(it for it in unseen if it in wanted or it.startswith(begun))
 
 
 def named_secrets(names: Iterable[str]) -> tuple[str, ...]:

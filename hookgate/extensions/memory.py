@@ -23,7 +23,7 @@ MAX_KEPT_BYTES = 256 * 1024
 @dataclass(frozen=True, slots=True)
 class Learnt:
     """`intercepts`: when it was last up. `sources`: a digest of its code as it was last looked through. It mentions
-    these `variables`; people were told of those that are `told`."""
+    these `variables`; `told` marks those that people were told of, each in a project."""
 
     intercepts: frozenset[str] = frozenset()
     sources: str = ""

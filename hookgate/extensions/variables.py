@@ -1,4 +1,5 @@
-"""Which variables of the environment an extension's code mentions by name. Reads its sources, and starts nothing.
+"""Which variables of the environment an extension's code mentions by name, and which the program that starts it
+reads. Reads its sources, and starts nothing.
 
 Names that are put together at run time, or stand in what the code loads from elsewhere, are not seen.
 """
@@ -8,7 +9,7 @@ from __future__ import annotations
 import os
 import re
 import stat
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from hashlib import sha256
 from pathlib import Path
 
@@ -34,6 +35,31 @@ _MENTIONS = re.compile(
 )
 _TAKEN_APART = re.compile(r"\{([^{}]{0,2000})\}\s*=\s*process\.env\b")
 _FIRST_NAME = re.compile(rf"\s*{_NAME}")
+
+
+_PROXIES = tuple(
+    word for name in ("HTTP_PROXY", "HTTPS_PROXY", "NO_PROXY", "ALL_PROXY") for word in (name, name.lower())
+)
+_GO = (
+    *("GOCACHE", "GOENV", "GOFLAGS", "GOINSECURE", "GOMODCACHE", "GONOPROXY", "GONOSUMDB", "GOPATH", "GOPRIVATE"),
+    *("GOPROXY", "GOSUMDB", "GOTOOLCHAIN"),
+)
+_NPM = ("npm_config_*", "NPM_CONFIG_*")
+_TOOLCHAINS: Mapping[str, tuple[str, ...]] = {
+    "go": _GO,
+    **dict.fromkeys(("npm", "npx", "bun"), _NPM),
+    "node": ("NODE_OPTIONS", "NODE_PATH", "NODE_USE_ENV_PROXY"),
+    "deno": ("DENO_*", *_NPM),
+    **dict.fromkeys(("uv", "uvx"), ("UV_*",)),
+    "pip": ("PIP_*",),
+    "cargo": ("CARGO_HOME", "CARGO_HTTP_*", "CARGO_NET_*"),
+}
+
+
+def toolchain(program: str) -> tuple[str, ...]:
+    """What the program of this name fetches and builds by, a star for any end; nothing of one that does neither."""
+    own = _TOOLCHAINS.get(program)
+    return () if own is None else (*_PROXIES, *own)
 
 
 @dataclass(frozen=True, slots=True)

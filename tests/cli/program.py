@@ -63,8 +63,10 @@ def unwarned(shown: str) -> str:
     return re.sub(r"(?:> \n)?! [^\n]*hell commands [^\n]*\n", "", shown)
 
 
-async def run(folder: Path, *arguments: str, stdin: bytes = b"", home: Path | None = None) -> CompletedProcess[bytes]:
-    """To the end, within the deadline. `home` None: the folder is this too."""
+async def run(
+    folder: Path, *arguments: str, stdin: bytes = b"", home: Path | None = None, **variables: str
+) -> CompletedProcess[bytes]:
+    """To the end, within the deadline. `home` None: the folder is this too. `variables`: set besides."""
     with trio.fail_after(DEADLINE_S):
         return await trio.run_process(
             [*preloaded(), *arguments],
@@ -73,7 +75,7 @@ async def run(folder: Path, *arguments: str, stdin: bytes = b"", home: Path | No
             capture_stderr=True,
             check=False,
             cwd=folder,
-            env=environment(home or folder),
+            env={**environment(home or folder), **variables},
         )
 
 

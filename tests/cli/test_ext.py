@@ -28,7 +28,7 @@ from hookgate.tools.files.workspace import Workspace
 from hookgate.tools.names import BUILTINS, DELEGATE, SEND_FILE
 from hookgate.tools.shell.background import open_background
 from hookgate.tools.shell.sandbox import Sandbox
-from tests.cli.program import DEADLINE_S, HOOKGATE, environment, open_terminal, run
+from tests.cli.program import DEADLINE_S, HOOKGATE, configured, environment, open_terminal, run
 from tests.extensions.made import extension, repository
 from tests.machine import with_and_without
 
@@ -505,6 +505,48 @@ async def test_a_healthy_set_is_no_failure_and_a_named_folder_is_looked_at_too(t
     assert (ended.status, ended.err) == (0, "")
     assert ended.out.startswith(f"named - (ext) {named}\n")
     assert "  off: the configuration does not enable it\n" in ended.out
+
+
+SET_HERE = {
+    **{"WEATHER_KEY": "k", "GOPROXY": "http://u:secret@127.0.0.1:9", "HTTPS_PROXY": "http://u:secret@127.0.0.1:9"},
+    **{"UV_INDEX_URL": "x", "GOOGLE_KEY": "x"},
+}
+
+
+def behind_a_proxy(folder: Path, at: Path) -> tuple[str, dict[str, str]]:
+    """An extension that a `go` starts: its line, and the variables that are set."""
+    programs = folder / "programs"
+    programs.mkdir()
+    (programs / "go").write_text(f'#!/bin/sh\nexec "{sys.executable}" "$@"\n')
+    (programs / "go").chmod(0o755)
+    extension(at, **{**python("plain"), "exec": "go"})
+    (at / "key.go").write_text('os.Getenv("WEATHER_KEY")')
+    line = (
+        "extension there: its code mentions WEATHER_KEY and go reads GOPROXY, HTTPS_PROXY, which are set here and "
+        'not handed to it; [zot.extensions.there] env_pass = ["GOPROXY", "HTTPS_PROXY", "WEATHER_KEY"] does that'
+    )
+    return line, {**SET_HERE, "PATH": f"{programs}:{os.environ['PATH']}"}
+
+
+async def test_the_doctor_always_names_the_variables_of_code_and_toolchain_and_the_log_keeps_it(
+    tmp_path: Path,
+) -> None:
+    line, variables = behind_a_proxy(tmp_path, tmp_path / OWN / "there")
+    for _ in range(2):
+        ended = await run(tmp_path, "ext", "doctor", **variables)
+        assert (ended.returncode, ended.stderr) == (0, b"")
+        assert f"  {line}\n" in ended.stdout.decode()
+        assert b"secret" not in ended.stdout
+    assert (await ext(tmp_path, "logs", "there")).out.count(f"[zot] {line}\n") == 2
+
+
+async def test_what_one_project_was_told_of_variables_is_still_said_in_another(tmp_path: Path) -> None:
+    line, variables = behind_a_proxy(tmp_path, tmp_path / OWN / "there")
+    for name, said in (("a", True), ("a", False), ("b", True)):
+        (tmp_path / name).mkdir(exist_ok=True)
+        folder = configured(tmp_path / name, "http://127.0.0.1:9/v1")
+        ended = await run(folder, "chat", stdin=b"/quit\n", home=tmp_path, **variables)
+        assert (ended.returncode, f"{line}\n" in ended.stderr.decode()) == (0, said)
 
 
 async def test_all_built_in_tools_are_known_by_name(tmp_path: Path) -> None:

@@ -324,11 +324,16 @@ def test_the_help_names_every_flag_that_the_page_has() -> None:
         (("-p", "hi"), "-p needs a command: one question is for `hookgate chat --once TEXT`"),
         (("--json",), "--json needs a command: send a prompt to `hookgate rpc` on stdin"),
         (("-c",), "-c needs a command: `hookgate chat -c` goes on with"),
+        (("chat", "--reasoning", "high"), "a chat has no --reasoning: `hookgate rpc --reasoning LEVEL` has it\n"),
+        (("chat", "--list-models"), "a chat has no --list-models: `hookgate --list-models` prints them"),
+        (("chat", "-v"), "a chat has no -v: `hookgate -v` prints the version\n"),
+        (("chat", "--no-tools"), "a chat has no --no-tools: `hookgate rpc --no-tools` has it\n"),
+        (("chat", "--provider=openai"), "a chat has no --provider: --model PROVIDER/MODEL chooses"),
+        (("chat", "--no-yolo"), "a chat has no --no-yolo: there is nothing to switch off"),
+        (("chat", "--no-extension"), "No such option '--no-extension'"),
     ],
 )
-async def test_zots_own_flags_without_a_command_say_which_takes_them(
-    tmp_path: Path, flags: tuple[str, ...], said: str
-) -> None:
+async def test_zots_own_flags_that_are_elsewhere_say_where(tmp_path: Path, flags: tuple[str, ...], said: str) -> None:
     ended = await run(tmp_path, *flags)
     assert (ended.returncode, ended.stdout) == (2, b"")
     assert said in ended.stderr.decode()

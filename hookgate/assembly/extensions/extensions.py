@@ -143,9 +143,10 @@ class Extensions:
             # Its process may still be ending; nobody should call it any more.
             self._tools.offer(before[name], 0, ())
 
-    async def look_through(self) -> None:
-        """The code of those that are to be started, for what `learning` has to say of it."""
-        specs = [cast("ExtensionSpec", plan.spec) for plan in self.plans]
+    async def look_through(self, specs: Sequence[ExtensionSpec] | None = None) -> None:
+        """The code of those that are to be started, for what `learning` has to say of it; None: all of the plans."""
+        if specs is None:
+            specs = [cast("ExtensionSpec", plan.spec) for plan in self.plans]
         if specs:
             await trio.to_thread.run_sync(self.learning.look, specs, abandon_on_cancel=True)
 

@@ -4,6 +4,7 @@ which variables they want and do not get."""
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Sequence
+from hashlib import sha256
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -11,8 +12,8 @@ import structlog
 
 from hookgate import config as configuration
 from hookgate.extensions.memory import Learnt, Memory
-from hookgate.extensions.variables import look_through
-from hookgate.protocol.dataclasses import replace
+from hookgate.extensions.variables import look_through, toolchain
+from hookgate.protocol.dataclasses import dataclass, replace
 from hookgate.protocol.hook.stages import Stage
 
 if TYPE_CHECKING:
@@ -24,13 +25,29 @@ GUARDING = frozenset(("tool_call", "turn_start", "assistant_message"))
 """What an extension intercepts that can keep something from happening."""
 
 
+@dataclass(frozen=True, slots=True)
+class Lack:
+    """`mentioned` by its code or read by the `program` that starts it: set here, and not handed to it."""
+
+    name: str
+    project: str
+    program: str
+    mentioned: frozenset[str]
+    read: frozenset[str]
+
+    @property
+    def marks(self) -> frozenset[str]:
+        """What stands in the memory once people know: what one project hands on says nothing of another."""
+        project = sha256(self.project.encode()).hexdigest()[:16]
+        return frozenset(f"{project} {variable}" for variable in self.mentioned | self.read)
+
+
 class Learning:
-    """`notes`: lines for people that no run has said yet, of the extensions that were looked through last. `passed`:
-    the variables that the configuration hands to each already."""
+    """`passed`: the variables that the configuration hands to each already."""
 
     def __init__(self, memory: Memory, passed: Callable[[str], Sequence[str]] = lambda _name: ()) -> None:
         self._memory, self._passed = memory, passed
-        self._untold: dict[Path, tuple[str, frozenset[str]]] = {}
+        self._lacks: dict[Path, Lack] = {}
 
     def guarded(self, directory: Path, announced: Collection[str]) -> frozenset[Stage]:
         """Where it stood when it was last up, or where its manifest says that it will."""
@@ -45,26 +62,46 @@ class Learning:
         """It is up, and intercepts this."""
         self._keep(directory, replace(self._memory.of(directory), intercepts=intercepts))
 
-    def look(self, specs: Iterable[ExtensionSpec]) -> None:
-        """Through the code of those that are to be started. Blocks a little."""
-        self._untold = {}
+    def look(self, specs: Sequence[ExtensionSpec]) -> None:
+        """Through the code of those that are to be started; the log of each has what it lacks. Blocks a little."""
+        self._lacks = {Path(it.directory): lack for it in specs if (lack := self._lack(it)).marks}
         for spec in specs:
-            directory = Path(spec.directory)
-            learnt, sources = self._memory.of(directory), look_through(directory)
-            if learnt.sources != sources.digest:
-                learnt = replace(learnt, sources=sources.digest, variables=sources.variables, told=frozenset())
-                self._keep(directory, learnt)
-            untold = configuration.withheld(learnt.variables, spec.environment) - learnt.told
-            if untold:
-                self._untold[directory] = spec.name, untold
+            if lack := self._lacks.get(Path(spec.directory)):
+                spec.journal.host(self._note(lack))
+
+    def _lack(self, spec: ExtensionSpec) -> Lack:
+        directory, program = Path(spec.directory), Path(spec.command[0]).name
+        learnt, sources = self._memory.of(directory), look_through(directory)
+        if learnt.sources != sources.digest:
+            learnt = replace(learnt, sources=sources.digest, variables=sources.variables, told=frozenset())
+            self._keep(directory, learnt)
+        mentioned = configuration.withheld(learnt.variables, spec.environment)
+        read = configuration.withheld(toolchain(program), spec.environment)
+        return Lack(spec.name, spec.project_dir, program, mentioned, read - mentioned)
+
+    def lacking(self) -> dict[str, str]:
+        """By extension, a line for each of those looked through last that lacks variables."""
+        return {it.name: self._note(it) for it in self._lacks.values()}
 
     def take_notes(self) -> tuple[str, ...]:
-        """A line for each extension that lacks variables; from here on people know of them."""
-        notes, self._untold = self._untold, {}
-        for directory, (_name, variables) in notes.items():
+        """The lines that nobody was told in this project; from here on people know of them."""
+        notes: list[str] = []
+        for directory, lack in self._lacks.items():
             learnt = self._memory.of(directory)
-            self._keep(directory, replace(learnt, told=learnt.told | variables))
-        return tuple(_note(name, sorted(variables), self._passed(name)) for name, variables in notes.values())
+            if lack.marks - learnt.told:
+                notes.append(self._note(lack))
+                self._keep(directory, replace(learnt, told=learnt.told | lack.marks))
+        return tuple(notes)
+
+    def _note(self, lack: Lack) -> str:
+        """With the whole list, which is pasted over the one that is there."""
+        said = [f"its code mentions {_listed(lack.mentioned)}"] if lack.mentioned else []
+        said += [f"{lack.program} reads {_listed(lack.read)}"] if lack.read else []
+        verb = "is" if len(lack.marks) == 1 else "are"
+        variables = dict.fromkeys((*self._passed(lack.name), *sorted(lack.mentioned | lack.read)))
+        pasted = ", ".join(f'"{it}"' for it in variables)
+        lacks = f"{' and '.join(said)}, which {verb} set here and not handed to it"
+        return f"extension {lack.name}: {lacks}; [zot.extensions.{lack.name}] env_pass = [{pasted}] does that"
 
     def _keep(self, directory: Path, learnt: Learnt) -> None:
         try:
@@ -73,9 +110,5 @@ class Learning:
             log.warning("extension_memory_unwritable", directory=str(directory), reason=str(error))
 
 
-def _note(name: str, variables: Sequence[str], passed: Sequence[str]) -> str:
-    """With the whole list, which is pasted over the one that is there."""
-    verb = "is" if len(variables) == 1 else "are"
-    listed = ", ".join(f'"{it}"' for it in dict.fromkeys((*passed, *variables)))
-    said = f"its code mentions {', '.join(variables)}, which {verb} set here and not handed to it"
-    return f"extension {name}: {said}; [zot.extensions.{name}] env_pass = [{listed}] does that"
+def _listed(names: Iterable[str]) -> str:
+    return ", ".join(sorted(names))

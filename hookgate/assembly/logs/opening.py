@@ -87,7 +87,7 @@ def _without_let_through(
 def _worded(
     otherwise: structlog.dev.ConsoleRenderer, logger: object, method: str, event: structlog.types.EventDict
 ) -> str:
-    """What becomes of a hook as a sentence: whoever reads a chat reads the log beside it."""
+    """What becomes of a hook or a command as a sentence: whoever reads a chat reads the log beside it."""
     match event:
         case {
             "event": "hook_failed",
@@ -103,6 +103,9 @@ def _worded(
             return f"! {hook} is {state}: {reason}; it is started again in {delay:.1f} s"
         case {"event": "hook_declines_stages", "hook": hook, "reason": reason}:
             return f"! {hook}: {reason}"
+        case {"event": "extension_command_refused", "extension": extension, "command": command, "holder": holder}:
+            owner = "hookgate's own" if holder == "hookgate" else f"that of {holder}, which comes first"
+            return f"! {extension}: /{command} is {owner}, so its own command of that name is not there"
         case _:
             return otherwise(logger, method, event)
 

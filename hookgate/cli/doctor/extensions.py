@@ -12,7 +12,9 @@ from hookgate.extensions.discovery import Found
 async def extensions(it: Examined) -> list[Finding]:
     """In load order; then what is not loaded, and why. Raises ConfigError."""
     found, visited = await visits(it.config, it.extensions)
-    return [*map(_visited, visited), *(note("names", line) for line in conflicts(visited)), *_unloaded(found)]
+    lacking = [note(it.candidate.name, it.lacks) for it in visited if it.lacks]
+    names = [note("names", line) for line in conflicts(visited)]
+    return [*map(_visited, visited), *lacking, *names, *_unloaded(found)]
 
 
 def _visited(it: Visit) -> Finding:

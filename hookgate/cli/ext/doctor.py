@@ -57,11 +57,12 @@ class Started:
 
 @dataclass(frozen=True, slots=True)
 class Visit:
-    """`started` None: the configuration switches it off."""
+    """`started` None: the configuration switches it off. `lacks`: what it is not handed, or nothing."""
 
     candidate: Candidate
     log: Path
     started: Started | None
+    lacks: str = ""
 
 
 async def doctor(config_file: Path | None, named: tuple[Path, ...]) -> int:
@@ -85,9 +86,13 @@ async def visits(config: Config, named: tuple[Path, ...], only: str = "") -> tup
     extensions = Extensions(config, flags, Joints(Registry(), ()), await looked(config, flags))
     specs = [plan.spec for plan in extensions.plans if isinstance(plan.spec, ExtensionSpec)]
     specs = [it for it in specs if only in ("", it.name)]
+    await extensions.look_through(specs)
+    lacks = extensions.learning.lacking()
     started = await _tried(specs, make_redactor(config).text)
     home, found = configuration.zot_home(config), extensions.found
-    return found, [Visit(it, log_file(home, it.name), started.get(it.name)) for it in found.candidates]
+    return found, [
+        Visit(it, log_file(home, it.name), started.get(it.name), lacks.get(it.name, "")) for it in found.candidates
+    ]
 
 
 # --- the report ---------------------------------------------------------------------------------------------
@@ -119,6 +124,8 @@ def _about(it: Visit) -> Iterator[str]:
         yield f"  ready: {READY[it.started.how_ready]}"
         yield f"  tools: {', '.join(it.started.tools) or '-'}"
         yield f"  commands: {', '.join(f'/{name}' for name in it.started.commands) or '-'}"
+    if it.lacks:
+        yield f"  {it.lacks}"
     yield f"  log: {it.log}"
 
 

@@ -51,6 +51,8 @@ def _unstarted(found: Found, name: str, visit: Visit | None) -> str:
 
 
 def _findings(visit: Visit) -> Iterator[Finding]:
+    if visit.lacks:
+        yield Finding("variables", "warn", visit.lacks)
     started, logs = visit.started, f"hookgate ext logs {shlex.quote(visit.candidate.name)}"
     assert started is not None  # noqa: S101 - only those are looked at
     if started.failed:

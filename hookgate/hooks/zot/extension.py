@@ -13,6 +13,7 @@ from hookgate.hooks.zot.calls import Calls, Lost
 from hookgate.hooks.zot.extension_calls import ExtensionCalls
 from hookgate.hooks.zot.handshake import Handshake, HowReady
 from hookgate.hooks.zot.interception import Interception, Origin, stages_of
+from hookgate.hooks.zot.notes import Notes
 from hookgate.hooks.zot.protocol_errors import ProtocolErrors
 from hookgate.hooks.zot.registered import Registered
 from hookgate.hooks.zot.spec import ExtensionSpec
@@ -33,6 +34,7 @@ from hookgate.protocol.zot.frames import (
     ClosePanel,
     CommandReply,
     InterceptReply,
+    Level,
     Notify,
     OpenPanel,
     RegisterCommand,
@@ -84,6 +86,7 @@ class ZotExtension:
         self._registered = Registered(spec.name, self._calls)
         self._own_calls = ExtensionCalls(spec.name, self._calls, spec.roster.run_tool, self._send)
         self._interception = Interception(Origin(spec.name, spec.project_dir), self._calls, self._warn)
+        self._notes = Notes(self._note, rounds.deadlines)
         self._sequence = 0
         self._up = False
 
@@ -183,6 +186,7 @@ class ZotExtension:
     def abandon(self, reason: str) -> None:
         self._outbox.close()
         self._calls.abandon(reason)
+        self._notes.end()
         status = self._child.pipes.process.returncode
         self._handshake.abandon(f"extension exited before hello: {reason if status is None else status_text(status)}")
         self._spec.journal.host(reason)
@@ -253,7 +257,7 @@ class ZotExtension:
         roster, chat = self._spec.roster, self._calls.chat
         match it:
             case Notify(level=level, message=message):
-                roster.show(lambda surface: surface.note(self.extension, level, message, chat))
+                self._notes.take(level, message, chat)
             case ClearNotes():
                 roster.show(lambda surface: surface.clear_notes(self.extension))
             case OpenPanel(panel=panel):
@@ -273,9 +277,12 @@ class ZotExtension:
         self._registered.news = False
         self._spec.roster.changed(self)
 
+    def _note(self, level: Level, text: str, chat: Chat | None) -> None:
+        self._spec.roster.show(lambda surface: surface.note(self.extension, level, text, chat))
+
     def _warn(self, text: str, chat: Chat) -> None:
         self._spec.journal.host(text)
-        self._spec.roster.show(lambda surface: surface.note(self.extension, "warn", text, chat))
+        self._note("warn", text, chat)
 
 
 def status_text(status: int) -> str:

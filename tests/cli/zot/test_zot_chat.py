@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from hookgate.extensions.trust import Trust, digest
-from tests.cli.program import PROMPT, configured, none_left, open_pipes, run, unwarned
+from tests.cli.program import PROMPT, configured, none_left, open_pipes, open_terminal, run, unwarned
 from tests.cli.zot.zot_folders import EXTENSION, command, do, extension, installed, panel_extension, project, tool
 from tests.machine import with_and_without
 from tests.model_server import Answer, calls, open_model_server, says
@@ -221,6 +221,23 @@ async def test_hookgates_own_commands_win_and_of_two_extensions_the_first(tmp_pa
     assert "[a]" not in text
     assert b"extension_command_refused" in ended.stderr
     assert ended.stderr.count(b"command=help") == 1
+
+
+async def test_a_command_that_another_has_is_a_sentence_on_the_screen(tmp_path: Path) -> None:
+    flags = [
+        word
+        for name, *brought in (("b", command("both")), ("a", command("Both"), command("clear")))
+        for word in ("-e", str(extension(tmp_path / "exts", name, *brought)))
+    ]
+    async with open_terminal(configured(tmp_path, NOWHERE), "chat", *flags) as screen:
+        clear = "! a: /clear is hookgate's own, so its own command of that name is not there"
+        await screen.sees(clear)
+        await screen.line("/reload-ext")
+        await screen.sees(clear)
+        await screen.line("/quit")
+        assert await screen.ends() == 0
+    assert "! a: /both is that of b, which comes first, so its own command of that name is not there" in screen.shown
+    assert "extension_command_refused" not in screen.shown
 
 
 async def test_a_submitted_text_is_a_message_of_the_user(tmp_path: Path) -> None:

@@ -12,8 +12,10 @@ import trio
 import trio.testing
 
 from hookgate.hooks.zot import extension as zot
+from hookgate.hooks.zot import notes
 from hookgate.hooks.zot import tool as zot_tool
 from hookgate.hooks.zot.call_context import current_chat, working_for
+from hookgate.hooks.zot.notes import MAX_SHOWN
 from hookgate.processes import group
 from hookgate.protocol.hook.answers import CONTINUE, Abort, Answer, Deny, Failed, Modify
 from hookgate.protocol.hook.stages import Question, Stage
@@ -310,6 +312,31 @@ async def test_a_note_comes_before_the_answer_and_goes_to_the_chat_whose_call_it
         with trio.fail_after(DEADLINE_S):
             await theatre.roster.command("do", json.dumps({"frames": [NOTE]}), CHAT)
         assert theatre.screen.shown == [("note", "ext", "warn", "m", CHAT)]
+
+
+async def test_of_a_flood_of_notes_some_are_shown_and_then_how_many_more_there_were() -> None:
+    theatre = Theatre()
+    async with open_ext(theatre=theatre) as extension:
+        with working_for(CHAT):
+            await told(extension, "say", frames=[NOTE] * 5000)
+        assert theatre.screen.shown == [("note", "ext", "warn", "m", CHAT)] * MAX_SHOWN
+    left_out = f"{5000 - MAX_SHOWN} more notes were left out: it sent too many in 5 s"
+    assert theatre.screen.shown[MAX_SHOWN:] == [("note", "ext", "warn", left_out, CHAT)]
+
+
+async def test_how_many_notes_were_left_out_is_said_soon_and_then_notes_are_shown_again(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(notes, "WITHIN_S", 0.5)
+    theatre = Theatre()
+    async with open_ext(theatre=theatre) as extension:
+        await told(extension, "say", frames=[NOTE] * (MAX_SHOWN + 1))
+        with trio.fail_after(DEADLINE_S):
+            while len(theatre.screen.shown) <= MAX_SHOWN:
+                await trio.sleep(0.01)
+        assert theatre.screen.shown[-1][3] == "1 more note was left out: it sent too many in 0.5 s"
+        await told(extension, "say", frames=[NOTE])
+        assert theatre.screen.shown[-1] == ("note", "ext", "warn", "m", None)
 
 
 async def test_a_note_without_a_call_or_between_two_chats_reaches_no_chat() -> None:
