@@ -10,6 +10,7 @@ from shutil import which
 
 import pytest
 
+from hookgate.channels.terminal.dialogue import UNREAD
 from tests.cli.program import Screen, configured, open_shell, open_terminal
 from tests.model_server import calls, open_model_server, says
 
@@ -17,7 +18,9 @@ SIZE = (24, 80)
 RULE = '[[approvals]]\nname = "shell"\ntools = ["bash"]\n'
 LONG = calls(("1", "bash", json.dumps({"command": "\n".join([*(f"echo {it}" for it in range(30)), "touch made"])})))
 READ_ALL, ASKED = "read all: [v]iew, [w]hole, [n]o:", "[s]ession, [n]o:"
-PAGER = "trap 'echo caught' INT; echo reading; read -r line < /dev/tty || read -r line < /dev/tty; echo read"
+PAGER = (
+    "cat > seen; trap 'echo caught' INT; echo reading; read -r line < /dev/tty || read -r line < /dev/tty; echo read"
+)
 ENTER, CTRL_C, CTRL_Z = "\r", "\x03", "\x1a"
 
 
@@ -64,7 +67,7 @@ async def test_ctrl_z_in_the_pager_does_not_leave_it_reading_beside_the_shell(tm
             await screen.stands(SIZE, lambda rows: rows[-1].endswith("[n]o:"))
             await screen.type(f"v{ENTER}")
             await screen.stands(SIZE, lambda rows: rows[-1] == ":")
-            await screen.type(f"{CTRL_Z}q")
+            await screen.type(f"{CTRL_Z}Gq")
             await screen.sees(ASKED)
             assert "Stopped" not in screen.shown
             await screen.type(f"y{ENTER}")
@@ -74,6 +77,20 @@ async def test_ctrl_z_in_the_pager_does_not_leave_it_reading_beside_the_shell(tm
             await screen.type(f"exit{ENTER}")
             await screen.ends()
     assert (tmp_path / "made").exists()
+
+
+@pytest.mark.skipif(which("less") is None, reason="no less on PATH")
+async def test_a_pager_left_on_its_first_page_has_not_shown_all_of_it(tmp_path: Path) -> None:
+    async with asked(tmp_path, {"PAGER": "less"}) as screen:
+        await screen.type(f"v{ENTER}")
+        await screen.stands(SIZE, lambda rows: rows[-1] == ":")
+        await screen.type("q")
+        await screen.sees(UNREAD)
+        await screen.stands(SIZE, lambda rows: rows[-1].endswith(READ_ALL))
+        assert ASKED not in screen.shown
+        await screen.type(f"v{ENTER}")
+        await screen.stands(SIZE, lambda rows: rows[-1] == ":")
+        await screen.type("Gq")
 
 
 async def test_a_terminal_that_cannot_do_what_a_pager_needs_gets_the_text_itself(tmp_path: Path) -> None:
