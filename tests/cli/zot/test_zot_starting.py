@@ -7,10 +7,12 @@ from pathlib import Path
 
 import pytest
 
+from hookgate.program.signals import STOPPING
 from tests.cli.program import PROMPT, configured, leaves, none_left, open_chat, open_fifo, open_terminal, run
 from tests.cli.zot.zot_folders import extension, installed
 from tests.model_server import open_model_server, says
 
+SIZE = (24, 80)
 NOWHERE = "http://127.0.0.1:9/v1"
 CTRL_C, CTRL_D = "\x03", "\x04"
 HISTORY = ".local/state/hookgate/chat-history"
@@ -62,6 +64,30 @@ async def test_ctrl_c_pressed_again_and_again_while_an_extension_starts_ends_in_
         await screen.sees("hookgate: interrupted")
     assert "Traceback" not in screen.shown
     await none_left(tmp_path)
+
+
+@pytest.mark.parametrize(("typed", "status"), [(CTRL_C, 130), (CTRL_D, 0), ("/quit\r", 0)])
+async def test_whoever_leaves_while_an_extension_starts_has_no_line_to_type_in_any_more(
+    tmp_path: Path, typed: str, status: int
+) -> None:
+    directory = slow(tmp_path)
+    async with (
+        open_fifo(directory / "started") as started,
+        open_fifo(directory / "asked") as asked,
+        open_fifo(directory / "let") as let,
+        open_terminal(configured(tmp_path, NOWHERE), "chat", size=SIZE) as screen,
+    ):
+        await started.rings()
+        await screen.stands(SIZE, lambda rows: rows[-1:] == [">"])
+        await screen.type(typed)
+        await asked.rings()
+        await screen.type("early bird\r")
+        await screen.stands(SIZE, lambda rows: rows[-1:] == [STOPPING])
+        await let.ring()
+        assert await screen.ends() == status
+    after = screen.shown.partition(STOPPING)[2]
+    assert (PROMPT in after, "this waits" in screen.shown) == (False, False)
+    assert screen.shown.count(STOPPING) == 1
 
 
 async def test_what_is_typed_while_an_extension_starts_is_seen_waits_and_is_answered(tmp_path: Path) -> None:
