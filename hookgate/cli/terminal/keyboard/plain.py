@@ -109,11 +109,9 @@ class PlainKeyboard:
         if line is None:
             write("\n")
             raise EOFError
-        if ahead or typed is None or not sys.stdin.isatty():
+        # A terminal shows what is typed behind the prompt; the file that this may go to does not.
+        if ahead or typed is None or not (sys.stdin.isatty() and sys.stdout.isatty()):
             write(f"{line}\n")
-        elif not sys.stdout.isatty():
-            # The terminal has ended the row, and the file that this goes to has not.
-            write("\n")
         return line
 
     async def _typed(self) -> str | None:
