@@ -201,5 +201,9 @@ def test_where_the_columns_alone_are_wider_than_the_screen_each_row_is_a_block_o
 
 
 def test_below_names_a_column_that_is_empty_everywhere_is_left_out_so_that_the_others_fit() -> None:
-    names = ("name", "flags", "shadowed by a very long name")
-    assert table([("ls", "", ""), ("bash", "reserved", "")], 34, names) == ["name  flags", "ls    -", "bash  reserved"]
+    rows, names = [("ls", "", ""), ("bash", "reserved", "")], ("name", "flags", "shadowed by a very long name")
+    assert table(rows, 34, names) == [
+        "name  flags",
+        "ls    -",
+        "bash  reserved",
+    ]

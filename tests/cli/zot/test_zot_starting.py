@@ -117,6 +117,24 @@ async def test_what_is_typed_while_an_extension_starts_is_seen_waits_and_is_answ
     assert "hello" in (tmp_path / HISTORY).read_text()
 
 
+async def test_the_trace_of_a_message_that_has_waited_for_the_start_stands_below_it(tmp_path: Path) -> None:
+    directory = slow(tmp_path, COLD)
+    async with (
+        open_fifo(directory / "started") as started,
+        open_fifo(directory / "let") as let,
+        open_model_server(says("Good day.")) as server,
+        open_terminal(configured(tmp_path, server.base_url), "chat", "--trace") as screen,
+    ):
+        await started.rings()
+        await screen.line("early bird")
+        await screen.sees("· this waits until all has started")
+        await let.ring()
+        await screen.sees("Good day.")
+        await leaves(screen, tmp_path)
+    before, _, behind = screen.shown.partition("hookgate: p/m;")[2].partition("> early bird")
+    assert ("| model call" in before, "| model call" in behind) == (False, True)
+
+
 async def test_commands_that_show_something_act_while_an_extension_starts_and_the_others_wait_in_their_order(
     tmp_path: Path,
 ) -> None:
