@@ -7,6 +7,7 @@ Nothing counts as a yes before all of it has been shown. `Dialogue` reads and wr
 from __future__ import annotations
 
 import re
+import signal
 from collections.abc import Awaitable, Callable, Mapping
 from enum import Enum, auto
 
@@ -188,6 +189,7 @@ async def hold(dialogue: Dialogue, console: Console) -> str | None:
         typed: list[str | None] = []
         async with trio.open_nursery() as nursery:
             nursery.start_soon(_changed, console, size, dialogue, nursery.cancel_scope)
+            nursery.start_soon(_resumed, dialogue)
             typed.append(await console.ask(dialogue.prompt))
             nursery.cancel_scope.cancel()
         match typed:
@@ -220,3 +222,10 @@ async def _changed(console: Console, size: tuple[int, int], dialogue: Dialogue, 
     while console.size() == size and dialogue.stands:  # noqa: ASYNC110 - nothing else tells
         await trio.sleep(LOOK_S)
     scope.cancel()
+
+
+async def _resumed(dialogue: Dialogue) -> None:
+    """After `fg` what the shell had to say stands below it."""
+    with trio.open_signal_receiver(signal.SIGCONT) as resumed:
+        async for _number in resumed:
+            dialogue.again()
