@@ -9,7 +9,6 @@ import sys
 from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager
 from pathlib import Path
-from shutil import which
 from typing import Any
 
 import pytest
@@ -17,7 +16,7 @@ import trio
 
 from hookgate.channels.terminal.channel import GONE
 from hookgate.control.client import call
-from tests.cli.program import PLUGINS, Screen, configured, none_left, open_shell, open_terminal
+from tests.cli.program import PLUGINS, Screen, configured, none_left, open_terminal
 from tests.model_server import Answer, calls, open_model_server, says
 
 RULE = '[[approvals]]\nname = "shell"\ntools = ["bash"]\n'
@@ -299,27 +298,3 @@ async def test_a_pager_ends_with_its_question(tmp_path: Path) -> None:
 async def operated(socket: Path, method: str, **params: Any) -> Any:
     with trio.fail_after(60):
         return await trio.to_thread.run_sync(call, socket, method, params)
-
-
-@pytest.mark.skipif(which("bash") is None, reason="no bash on PATH")
-async def test_after_fg_the_whole_question_stands_there_again(tmp_path: Path) -> None:
-    async with open_model_server(bash("touch made"), says("Done.")) as server:
-        configured(tmp_path, server.base_url, RULE)
-        async with open_shell(tmp_path, (24, 80)) as screen:
-            await screen.stands((24, 80), lambda rows: rows[-1:] == ["$"])
-            await screen.type("hookgate chat\r")
-            await screen.line("go")
-            await screen.sees(ASKED)
-            await screen.type("\x1a")
-            await screen.stands((24, 80), lambda rows: rows[-1] == "$")
-            await screen.type("fg\r")
-            await screen.sees("fg")
-            await screen.sees("| touch made")
-            await screen.sees(ASKED)
-            await screen.type("y\r")
-            await screen.sees("Done.")
-            await screen.line("/quit")
-            await screen.stands((24, 80), lambda rows: rows[-1] == "$")
-            await screen.type("exit\r")
-            await screen.ends()
-    assert (tmp_path / "made").exists()

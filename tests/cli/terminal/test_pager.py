@@ -1,4 +1,4 @@
-"""The pager that `v` opens at a question: its keys are its own, and what comes after it is the question."""
+"""The pager that `v` opens at a question, and Ctrl-Z: what comes after them is the question."""
 
 from __future__ import annotations
 
@@ -16,6 +16,7 @@ from tests.model_server import calls, open_model_server, says
 
 SIZE = (24, 80)
 RULE = '[[approvals]]\nname = "shell"\ntools = ["bash"]\n'
+SHORT = calls(("1", "bash", '{"command": "touch made"}'))
 LONG = calls(("1", "bash", json.dumps({"command": "\n".join([*(f"echo {it}" for it in range(30)), "touch made"])})))
 READ_ALL, ASKED = "read all: [v]iew, [w]hole, [n]o:", "[s]ession, [n]o:"
 PAGER = (
@@ -97,3 +98,27 @@ async def test_a_terminal_that_cannot_do_what_a_pager_needs_gets_the_text_itself
     async with asked(tmp_path, {"PAGER": "", "TERM": "dumb"}) as screen:
         await screen.type(f"v{ENTER}")
         await screen.sees("| echo 15")
+
+
+@pytest.mark.skipif(which("bash") is None, reason="no bash on PATH")
+async def test_after_fg_the_whole_question_stands_there_again(tmp_path: Path) -> None:
+    async with open_model_server(SHORT, says("Done.")) as server:
+        configured(tmp_path, server.base_url, RULE)
+        async with open_shell(tmp_path, SIZE) as screen:
+            await screen.stands(SIZE, lambda rows: rows[-1:] == ["$"])
+            await screen.type("hookgate chat\r")
+            await screen.line("go")
+            await screen.sees(ASKED)
+            await screen.type(CTRL_Z)
+            await screen.stands(SIZE, lambda rows: rows[-1] == "$")
+            await screen.type("fg\r")
+            await screen.sees("fg")
+            await screen.sees("| touch made")
+            await screen.sees(ASKED)
+            await screen.type("y\r")
+            await screen.sees("Done.")
+            await screen.line("/quit")
+            await screen.stands(SIZE, lambda rows: rows[-1] == "$")
+            await screen.type("exit\r")
+            await screen.ends()
+    assert (tmp_path / "made").exists()
