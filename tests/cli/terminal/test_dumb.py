@@ -138,3 +138,14 @@ async def test_after_fg_the_prompt_stands_there_again(tmp_path: Path) -> None:
         await screen.stands(SIZE, lambda rows: rows[-1] == "$")
         await screen.type("exit\r")
         await screen.ends()
+
+
+async def test_help_says_that_commands_act_between_turns_and_what_ctrl_c_drops(tmp_path: Path) -> None:
+    async with chat(tmp_path) as (_server, screen):
+        await screen.type("/help\r")
+        await screen.sees("read once that has ended")
+        await screen.stands(SIZE, at_prompt)
+        await screen.type("/quit\r")
+        assert await screen.ends() == 0
+    said = " ".join(screen.shown.split())
+    assert ("Ctrl-C, which ends the turn, drops it." in said, "act at once" in said) == (True, False)
