@@ -8,6 +8,7 @@ import sys
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import asdict
 from datetime import UTC, datetime
+from itertools import compress
 from math import inf
 from typing import TYPE_CHECKING
 
@@ -89,12 +90,15 @@ def lasting(seconds: float) -> str:
 
 def table(rows: Iterable[Sequence[str]], width: int | None = None, names: Sequence[str] = ()) -> list[str]:
     """A line for each row, of columns as wide as they must be, below one of their names; a cell is one line, an empty
-    one a dash.
+    one a dash. With names, a column that is empty everywhere is left out.
 
     On a screen of this `width` the last column goes on below itself where it is too long. With names, where its other
     columns alone would not fit, each row is a block: a line for each cell that holds something.
     """
     cells = [[one_line(cell) for cell in row] for row in rows]
+    if cells and names:
+        held = [at == 0 or any(column) for at, column in enumerate(zip(*cells, strict=True))]
+        cells, names = [[*compress(row, held)] for row in cells], [*compress(names, held)]
     filled = [[cell or "-" for cell in row] for row in (*([names] if names else []), *cells)]
     heads = _padded([row[:-1] for row in filled])
     indent = min(map(len, heads), default=0)

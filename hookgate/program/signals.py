@@ -62,6 +62,18 @@ async def _say_that_it_stops(pressed: trio.Event, again: trio.Event) -> None:
     await pressed.wait()
     with trio.move_on_after(SOON_S):
         await again.wait()
+    _say_stopping()
+
+
+async def say_if_it_stops_slowly(over: trio.Event) -> None:
+    """For whoever leaves without a signal; in what is cancelled, too."""
+    with trio.move_on_after(SOON_S, shield=True) as soon:
+        await over.wait()
+    if soon.cancelled_caught:
+        _say_stopping()
+
+
+def _say_stopping() -> None:
     sys.stderr.write(f"{over_echo()}{STOPPING}\n")
     sys.stderr.flush()
 

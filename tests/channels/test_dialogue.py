@@ -15,6 +15,7 @@ from hookgate.channels.terminal.dialogue import (
     Answers,
     Console,
     Dialogue,
+    Viewed,
     hold,
 )
 from hookgate.channels.terminal.question import Part, Question
@@ -139,22 +140,22 @@ async def test_a_window_that_changes_its_size_shows_all_that_was_read_anew() -> 
     ]
 
 
-@pytest.mark.parametrize("works", [True, False])
-async def test_what_is_to_be_viewed_is_written_where_no_viewer_works(works: bool) -> None:
+@pytest.mark.parametrize("shown", [Viewed.WHOLE, Viewed.NOT])
+async def test_what_is_to_be_viewed_is_written_where_no_viewer_works(shown: Viewed) -> None:
     viewed, written, answers = list[str](), list[str](), iter(["v", "y"])
 
     async def ask(_prompt: str) -> str:
         await trio.lowlevel.checkpoint()
         return next(answers)
 
-    async def view(text: str) -> bool:
+    async def view(text: str) -> Viewed:
         await trio.lowlevel.checkpoint()
         viewed.append(text)
-        return works
+        return shown
 
     console = Console(written.append, ask, lambda: (40, 12), view)
     assert await hold(Dialogue(LONG, ALLOW), console) == "once"
-    assert (viewed[0].count("\n| "), "".join(written).count("\n| 9\n")) == (19, 0 if works else 1)
+    assert (viewed[0].count("\n| "), "".join(written).count("\n| 9\n")) == (19, 0 if shown == Viewed.WHOLE else 1)
 
 
 async def test_the_end_of_input_is_no_answer() -> None:

@@ -168,6 +168,17 @@ async def test_the_start_of_a_chat_names_a_guard_that_is_configured_to_stand_whe
     assert all(word in line for word in ("warning", "hook_declines_stages", "hook=guard"))
 
 
+async def test_a_program_that_is_missing_is_told_once_for_its_key_and_once_for_its_hook(tmp_path: Path) -> None:
+    section = '[hooks.processes.guard]\ncommand = ["./gone"]\nobserve = ["*"]\n'
+    async with open_terminal(configured(tmp_path, "http://127.0.0.1:9/v1", section), "chat", size=(24, 80)) as screen:
+        await screen.sees("! hooks.processes.guard.command: './gone' cannot be found")
+        await screen.sees("! hook guard is ")
+        await screen.line("/quit")
+        assert await screen.ends() == 0
+    assert screen.shown.count("guard is restarting: ") <= 1
+    assert not {"configuration_covers_nothing", "hook_down"} & {*screen.shown.split()}
+
+
 async def _rows(socket: Path) -> list[dict[str, Any]]:
     with trio.fail_after(20):
         return json.loads(json.dumps(await trio.to_thread.run_sync(call, socket, "hooks.list", {})))

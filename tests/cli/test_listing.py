@@ -115,7 +115,7 @@ async def test_channels_are_listed_below_the_names_of_their_columns_or_it_is_sai
     assert (await run(tmp_path, "channels")).stdout.decode().splitlines()[1:] == ["no channels"]
     configured(tmp_path, "http://127.0.0.1:1", '[channels.page]\nkind = "web"\n')
     heads, row = (await run(tmp_path, "channels")).stdout.decode().splitlines()[1:]
-    assert (heads.split(), row.split()[:2]) == (["name", "kind", "state", "since", "why"], ["page", "web"])
+    assert (heads.split(), row.split()[:2]) == (["name", "kind", "state"], ["page", "web"])
 
 
 ROWS = [("gate", "up", "it judges every call of every tool"), ("audit-log", "down", "")]
@@ -197,4 +197,13 @@ def test_where_the_columns_alone_are_wider_than_the_screen_each_row_is_a_block_o
         "",
         "  name   audit-log",
         "  state  down",
+    ]
+
+
+def test_below_names_a_column_that_is_empty_everywhere_is_left_out_so_that_the_others_fit() -> None:
+    rows, names = [("ls", "", ""), ("bash", "reserved", "")], ("name", "flags", "shadowed by a very long name")
+    assert table(rows, 34, names) == [
+        "name  flags",
+        "ls    -",
+        "bash  reserved",
     ]

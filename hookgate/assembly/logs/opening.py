@@ -32,7 +32,7 @@ def set_up_logs(
     if tells_extensions:
         shared.append(_without_missing_extensions)
     if isinstance(stream, PromptLogs):
-        shared.append(partial(_without_let_through, stream))
+        shared.append(partial(_without_told, stream))
     if section.format == "text":
         shared.append(_harmless)
     json = section.format == "json"
@@ -75,11 +75,12 @@ def _without_missing_extensions(
     return event
 
 
-def _without_let_through(
+def _without_told(
     logs: PromptLogs, _logger: object, _method: str, event: structlog.types.EventDict
 ) -> structlog.types.EventDict:
-    """A chat tells in words of its own what was let through."""
-    if "let_through" in event and logs.on_screen:
+    """A chat tells in words of its own what was let through; with a prompt, also which hooks have not come up."""
+    down = logs.at_prompt and event.get("event") == "hook_down" and event.get("at_start")
+    if logs.on_screen and ("let_through" in event or down):
         raise structlog.DropEvent
     return event
 
@@ -87,7 +88,8 @@ def _without_let_through(
 def _worded(
     otherwise: structlog.dev.ConsoleRenderer, logger: object, method: str, event: structlog.types.EventDict
 ) -> str:
-    """What becomes of a hook or a command as a sentence: whoever reads a chat reads the log beside it."""
+    """What becomes of a hook or a command, and what is configured in vain, as a sentence: whoever reads a chat reads
+    the log beside it."""
     match event:
         case {
             "event": "hook_failed",
@@ -106,6 +108,8 @@ def _worded(
         case {"event": "extension_command_refused", "extension": extension, "command": command, "holder": holder}:
             owner = "hookgate's own" if holder == "hookgate" else f"that of {holder}, which comes first"
             return f"! {extension}: /{command} is {owner}, so its own command of that name is not there"
+        case {"event": "configuration_covers_nothing", "reason": reason}:
+            return f"! {reason}"
         case _:
             return otherwise(logger, method, event)
 

@@ -24,6 +24,11 @@ class PromptLogs:
         """Whether whoever reads the chat reads the log beside it."""
         return sys.stderr.isatty()
 
+    @property
+    def at_prompt(self) -> bool:
+        """Lines go above one."""
+        return self._show is not None
+
     def write(self, text: str) -> int:
         if self._show is None:
             return sys.stderr.write(text)

@@ -7,7 +7,9 @@ Nothing counts as a yes before all of it has been shown. `Dialogue` reads and wr
 from __future__ import annotations
 
 import re
+import signal
 from collections.abc import Awaitable, Callable, Mapping
+from enum import Enum, auto
 
 import trio
 
@@ -23,8 +25,17 @@ Ask = Callable[[str], Awaitable[str | None]]
 Size = Callable[[], tuple[int, int]]
 """Columns and rows of the terminal at this moment."""
 
-View = Callable[[str], Awaitable[bool]]
-"""Shows a text until somebody has seen enough of it; False where it cannot."""
+
+class Viewed(Enum):
+    """How much of a text a viewer has shown; NOT: there is none, or it failed."""
+
+    NOT = auto()
+    PART = auto()
+    WHOLE = auto()
+
+
+View = Callable[[str], Awaitable[Viewed]]
+"""Shows a text until somebody has seen enough of it."""
 
 WHOLE = 1 << 30
 """So many rows has what is no terminal: nothing scrolls away there."""
@@ -92,8 +103,8 @@ class Dialogue:
         return TOO_SMALL if self._small else f"{self._prompt} "
 
     def hear(self, typed: str) -> str | None:
-        """The answer, if what was typed is one. With VIEW, `whole` is to be shown, and then `viewed` or `unfold` to
-        be called."""
+        """The answer, if what was typed is one. With VIEW, `whole` is to be shown, and then `viewed`, `viewed_part`
+        or `unfold` to be called."""
         word = typed.strip().lower()
         if refused := _SAYS_NO.fullmatch(typed.strip()):
             self.reason = reason_said(refused[1] or "")
@@ -124,6 +135,9 @@ class Dialogue:
     def viewed(self) -> None:
         """All of it has been seen, elsewhere."""
         self._read = True
+
+    def viewed_part(self) -> None:
+        self._told = "" if self._read else UNREAD
 
     def unfold(self) -> None:
         """It comes as a whole, at once."""
@@ -175,6 +189,7 @@ async def hold(dialogue: Dialogue, console: Console) -> str | None:
         typed: list[str | None] = []
         async with trio.open_nursery() as nursery:
             nursery.start_soon(_changed, console, size, dialogue, nursery.cancel_scope)
+            nursery.start_soon(_resumed, dialogue)
             typed.append(await console.ask(dialogue.prompt))
             nursery.cancel_scope.cancel()
         match typed:
@@ -192,10 +207,14 @@ async def hold(dialogue: Dialogue, console: Console) -> str | None:
 
 
 async def _view(dialogue: Dialogue, console: Console) -> None:
-    if console.view is not None and await console.view(dialogue.whole(console.size()[0])):
-        dialogue.viewed()
-    else:
-        dialogue.unfold()
+    viewed = Viewed.NOT if console.view is None else await console.view(dialogue.whole(console.size()[0]))
+    match viewed:
+        case Viewed.WHOLE:
+            dialogue.viewed()
+        case Viewed.PART:
+            dialogue.viewed_part()
+        case Viewed.NOT:
+            dialogue.unfold()
 
 
 async def _changed(console: Console, size: tuple[int, int], dialogue: Dialogue, scope: trio.CancelScope) -> None:
@@ -203,3 +222,10 @@ async def _changed(console: Console, size: tuple[int, int], dialogue: Dialogue, 
     while console.size() == size and dialogue.stands:  # noqa: ASYNC110 - nothing else tells
         await trio.sleep(LOOK_S)
     scope.cancel()
+
+
+async def _resumed(dialogue: Dialogue) -> None:
+    """After `fg` what the shell had to say stands below it."""
+    with trio.open_signal_receiver(signal.SIGCONT) as resumed:
+        async for _number in resumed:
+            dialogue.again()

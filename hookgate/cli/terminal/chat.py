@@ -204,7 +204,9 @@ class _Talk:
             await self.submit(literal)
         else:
             command = commands.read(message)
-            waits = command is None and (waited or self._waits())
+            waits = command is None and (self.busy if waited else self._waits())
+            if waited and command is None and not waits:
+                self._repeat(typed)
             if self._terminal.asks and command is not None:
                 message = self._at_question(message, command)
             accepted = await self._runtime.gateway.receive(message)
@@ -252,10 +254,13 @@ class _Talk:
         has begun to change anything."""
         if waiting and job is not None and await job.begins():
             async with self._diffs:
-                self._terminal.between(f"{PROMPT}{short(waiting)}".replace("\n", f"\n{GOES_ON}"))
+                self._repeat(waiting)
         await (self._runtime.gateway.idle(CHAT.session_key) if job is None else job.wait())
         async with self._diffs:
             await show_diff(self._runtime, lambda diff: self._terminal.painted(diff.removesuffix("\n")))
+
+    def _repeat(self, waited: str) -> None:
+        self._terminal.between(f"{PROMPT}{short(waited)}".replace("\n", f"\n{GOES_ON}"))
 
     def interrupted(self) -> None:
         """Ctrl-C ends the turn; two that find none to end, or one that ends already, end the program."""

@@ -16,6 +16,7 @@ from hookgate.cli.terminal.keyboard import Keyboard
 from hookgate.cli.terminal.keyboard.edited import EditedKeyboard
 from hookgate.cli.terminal.printing import PROMPT
 from hookgate.loop.commands.table import Invocation
+from hookgate.program.signals import say_if_it_stops_slowly
 from hookgate.protocol.chat import Chat, Inbound, Outbound
 
 SOON_S = 0.3
@@ -31,9 +32,11 @@ class Early:
         self._runtime: Runtime | None = None
         self._typed: deque[str] = deque()
         self.waiting: list[str] = []
+        self.over = trio.Event()
 
     def entered(self, line: str | None) -> None:
         if line is None or line.strip() in LEAVING:
+            self._nursery.start_soon(say_if_it_stops_slowly, self.over)
             self._nursery.cancel_scope.cancel()
         elif line.strip():
             self._typed.append(line)
@@ -78,13 +81,27 @@ async def open_early(keyboard: Keyboard, terminal: Terminal, chat: Chat) -> Asyn
             keyboard.prompt = lambda: PROMPT
             keyboard.entered = early.entered
             nursery.start_soon(_begin, keyboard)
-        yield early
+        try:
+            yield early
+        finally:
+            early.over.set()
         nursery.cancel_scope.cancel()
 
 
 async def _begin(keyboard: EditedKeyboard) -> None:
-    await trio.sleep(SOON_S)
-    keyboard.begin()
+    """Where what starts is stopped no line stands there any more: nobody would read it."""
+    try:
+        await trio.sleep(SOON_S)
+        keyboard.begin()
+        await trio.sleep_forever()
+    finally:
+        if keyboard.entered is not None:
+            keyboard.entered = _nobody
+            keyboard.leave()
+
+
+def _nobody(_line: str | None) -> None:
+    """It comes too late."""
 
 
 def over(keyboard: Keyboard, early: Early) -> Sequence[str]:

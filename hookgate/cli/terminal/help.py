@@ -10,6 +10,10 @@ WHEN = (
     "A message that is sent while a turn runs waits for its end, and so does /compact. hookgate's other commands act "
     "at once; what an extension's leads to, a message or a call, waits where it must."
 )
+BETWEEN = (
+    "Lines are read one by one, commands among them: what is typed while a turn runs is read once that has ended. On "
+    "a terminal Ctrl-C, which ends the turn, drops it."
+)
 KEYS = (
     ("Enter", "send"),
     ("Alt-Enter, Ctrl-J", "a new line; so does Enter behind a \\"),
@@ -28,5 +32,6 @@ def help_text(commands: Commands, chat: Chat, *, keys: bool) -> str:
     rows = [*own, ("//TEXT", "say /TEXT to the model, instead of a command"), *brought]
     from textwrap import wrap
 
-    said = wrap(WHEN, width - 1) if width else [WHEN]
+    when = WHEN if keys else BETWEEN
+    said = wrap(when, width - 1) if width else [when]
     return "\n".join(["Type a message and Enter.", *said, *aligned([*rows, *(KEYS if keys else ())], width)])

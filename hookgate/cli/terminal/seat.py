@@ -6,9 +6,8 @@ The terminal itself edits the line; nothing of it is kept.
 from __future__ import annotations
 
 import os
-import signal
 import termios
-from collections.abc import AsyncIterator, Generator
+from collections.abc import Generator
 from contextlib import contextmanager, suppress
 
 import trio
@@ -38,11 +37,10 @@ class Seat:
         try:
             if not in_front(self.descriptor):
                 return None
-            with trio.open_signal_receiver(signal.SIGCONT) as resumed:
-                # What was typed before the question stood there is no answer to it.
-                termios.tcflush(self.descriptor, termios.TCIFLUSH)
-                self.write(prompt)
-                await self._entered(prompt, resumed)
+            # What was typed before the question stood there is no answer to it.
+            termios.tcflush(self.descriptor, termios.TCIFLUSH)
+            self.write(prompt)
+            await self._entered()
             typed = os.read(self.descriptor, LONGEST_LINE)
         except (OSError, termios.error):
             return None
@@ -52,22 +50,14 @@ class Seat:
         # A terminal that is gone is none any more.
         return NO if os.isatty(self.descriptor) else None
 
-    async def _entered(self, prompt: str, resumed: AsyncIterator[int]) -> None:
+    async def _entered(self) -> None:
         """Until there is a line. What was typed of one for a question that is over is nobody's: no shell gets it."""
-        async with trio.open_nursery() as nursery:
-            nursery.start_soon(self._run_resumed, prompt, resumed)
-            try:
-                await trio.lowlevel.wait_readable(self.descriptor)
-            except trio.Cancelled:
-                with suppress(termios.error):
-                    termios.tcflush(self.descriptor, termios.TCIFLUSH)
-                raise
-            nursery.cancel_scope.cancel()
-
-    async def _run_resumed(self, prompt: str, resumed: AsyncIterator[int]) -> None:
-        """After `fg` the prompt stands there again."""
-        async for _number in resumed:
-            self.write(prompt)
+        try:
+            await trio.lowlevel.wait_readable(self.descriptor)
+        except trio.Cancelled:
+            with suppress(termios.error):
+                termios.tcflush(self.descriptor, termios.TCIFLUSH)
+            raise
 
     def size(self) -> tuple[int, int]:
         """Columns and rows."""

@@ -11,7 +11,7 @@ import trio
 
 from hookgate import config as configuration
 from hookgate.channels.terminal.channel import Terminal
-from hookgate.channels.terminal.dialogue import WHOLE, Console
+from hookgate.channels.terminal.dialogue import WHOLE, Console, Viewed
 from hookgate.cli.printing import screen_size
 from hookgate.cli.terminal.keyboard import Keyboard
 from hookgate.cli.terminal.pager import view
@@ -34,7 +34,7 @@ def seated(keyboard: Keyboard, *, piped: bool = False, plain: bool = False) -> T
         columns, rows = screen_size()
         return columns, rows if read else WHOLE
 
-    async def view_text(text: str) -> bool:
+    async def view_text(text: str) -> Viewed:
         async with keyboard.lent():
             return await view(text)
 

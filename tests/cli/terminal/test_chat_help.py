@@ -74,7 +74,8 @@ def test_the_help_names_what_a_terminal_takes() -> None:
     assert own == RESERVED - {"pair"}
     named = {line.split()[0].removeprefix("/") for line in lines[2:]}
     assert named == {*(own - {"exit"}), "mine", "/TEXT"}
-    assert "waits for its end" in lines[1]
+    assert "Lines are read one by one" in lines[1]
+    assert "waits for its end" in help_text(gateway.commands, CHAT, keys=True)
     assert "Ctrl-R" not in "".join(lines)
     assert "Ctrl-R" in help_text(gateway.commands, CHAT, keys=True)
 

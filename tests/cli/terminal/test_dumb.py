@@ -81,7 +81,7 @@ async def test_nothing_stands_in_one_row_with_the_ctrl_c_before_it(tmp_path: Pat
     assert screen.shown.endswith("> ^C\n")
 
 
-async def test_what_is_piped_on_from_a_terminal_begins_a_row_behind_each_prompt(tmp_path: Path) -> None:
+async def test_what_is_piped_on_from_a_terminal_has_what_was_typed_behind_each_prompt(tmp_path: Path) -> None:
     async with open_model_server(says("One.")) as server:
         folder = configured(tmp_path, server.base_url)
         line = f"{' '.join(HOOKGATE)} chat | tee shown"
@@ -91,8 +91,8 @@ async def test_what_is_piped_on_from_a_terminal_begins_a_row_behind_each_prompt(
             await screen.line("/quit")
             assert await screen.ends() == 0
     shown = (folder / "shown").read_text()
-    assert "\n> \n" in shown.partition("One.")[0]
-    assert "\nOne.\n> \n" in shown
+    assert "\n> go\n" in shown.partition("One.")[0]
+    assert "\nOne.\n> /quit\n" in shown
 
 
 @pytest.mark.parametrize("to", ["| tee shown", "> shown"])
@@ -138,3 +138,14 @@ async def test_after_fg_the_prompt_stands_there_again(tmp_path: Path) -> None:
         await screen.stands(SIZE, lambda rows: rows[-1] == "$")
         await screen.type("exit\r")
         await screen.ends()
+
+
+async def test_help_says_that_commands_act_between_turns_and_what_ctrl_c_drops(tmp_path: Path) -> None:
+    async with chat(tmp_path) as (_server, screen):
+        await screen.type("/help\r")
+        await screen.sees("read once that has ended")
+        await screen.stands(SIZE, at_prompt)
+        await screen.type("/quit\r")
+        assert await screen.ends() == 0
+    said = " ".join(screen.shown.split())
+    assert ("Ctrl-C, which ends the turn, drops it." in said, "act at once" in said) == (True, False)

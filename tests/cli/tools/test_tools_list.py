@@ -51,7 +51,7 @@ async def test_a_provider_without_its_key_does_not_keep_the_tools_from_being_lis
     assert (ended.returncode, ended.stderr) == (0, "")
     first, header, *lines = ended.stdout.splitlines()
     assert first == "No hookgate of this configuration is running; this is what it would register."
-    assert header.split() == ["name", "provider", "version", "flags", "shadowed", "by"]
+    assert header.split() == ["name", "provider", "version", "flags"]
     assert [line.split()[0] for line in lines] == sorted(line.split()[0] for line in lines)
 
 

@@ -7,10 +7,12 @@ from pathlib import Path
 
 import pytest
 
+from hookgate.program.signals import STOPPING
 from tests.cli.program import PROMPT, configured, leaves, none_left, open_chat, open_fifo, open_terminal, run
 from tests.cli.zot.zot_folders import extension, installed
 from tests.model_server import open_model_server, says
 
+SIZE = (24, 80)
 NOWHERE = "http://127.0.0.1:9/v1"
 CTRL_C, CTRL_D = "\x03", "\x04"
 HISTORY = ".local/state/hookgate/chat-history"
@@ -64,6 +66,30 @@ async def test_ctrl_c_pressed_again_and_again_while_an_extension_starts_ends_in_
     await none_left(tmp_path)
 
 
+@pytest.mark.parametrize(("typed", "status"), [(CTRL_C, 130), (CTRL_D, 0), ("/quit\r", 0)])
+async def test_whoever_leaves_while_an_extension_starts_has_no_line_to_type_in_any_more(
+    tmp_path: Path, typed: str, status: int
+) -> None:
+    directory = slow(tmp_path)
+    async with (
+        open_fifo(directory / "started") as started,
+        open_fifo(directory / "asked") as asked,
+        open_fifo(directory / "let") as let,
+        open_terminal(configured(tmp_path, NOWHERE), "chat", size=SIZE) as screen,
+    ):
+        await started.rings()
+        await screen.stands(SIZE, lambda rows: rows[-1:] == [">"])
+        await screen.type(typed)
+        await asked.rings()
+        await screen.type("early bird\r")
+        await screen.stands(SIZE, lambda rows: rows[-1:] == [STOPPING])
+        await let.ring()
+        assert await screen.ends() == status
+    after = screen.shown.partition(STOPPING)[2]
+    assert (PROMPT in after, "this waits" in screen.shown) == (False, False)
+    assert screen.shown.count(STOPPING) == 1
+
+
 async def test_what_is_typed_while_an_extension_starts_is_seen_waits_and_is_answered(tmp_path: Path) -> None:
     directory = slow(tmp_path, COLD)
     async with (
@@ -89,6 +115,24 @@ async def test_what_is_typed_while_an_extension_starts_is_seen_waits_and_is_answ
         await leaves(screen, tmp_path)
     assert [it.body["messages"][-1]["content"] for it in server.requests] == ["hello", "then half of it"]
     assert "hello" in (tmp_path / HISTORY).read_text()
+
+
+async def test_the_trace_of_a_message_that_has_waited_for_the_start_stands_below_it(tmp_path: Path) -> None:
+    directory = slow(tmp_path, COLD)
+    async with (
+        open_fifo(directory / "started") as started,
+        open_fifo(directory / "let") as let,
+        open_model_server(says("Good day.")) as server,
+        open_terminal(configured(tmp_path, server.base_url), "chat", "--trace") as screen,
+    ):
+        await started.rings()
+        await screen.line("early bird")
+        await screen.sees("· this waits until all has started")
+        await let.ring()
+        await screen.sees("Good day.")
+        await leaves(screen, tmp_path)
+    before, _, behind = screen.shown.partition("hookgate: p/m;")[2].partition("> early bird")
+    assert ("| model call" in before, "| model call" in behind) == (False, True)
 
 
 async def test_commands_that_show_something_act_while_an_extension_starts_and_the_others_wait_in_their_order(

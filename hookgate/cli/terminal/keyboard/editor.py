@@ -246,6 +246,7 @@ class Editor:
 
     def leave(self) -> None:
         self.take_back()
+        self._draw()
         self._end(None)
 
     def _end(self, error: BaseException | None) -> None:

@@ -61,8 +61,6 @@ class PlainKeyboard:
         """The prompt that nothing stands behind yet."""
         self._within = False
         """What was written last has not ended its row."""
-        self._asked = ""
-        """The question that stands on the seat."""
 
     async def read(self) -> str:
         while True:
@@ -82,12 +80,8 @@ class PlainKeyboard:
         return await self._line(prompt, NO) if self.seat is None else await self._on_seat(prompt, self.seat)
 
     async def _on_seat(self, prompt: str, seat: Seat) -> str:
-        self._asked = prompt
         seat.write(prompt)
-        try:
-            typed = await self._typed()
-        finally:
-            self._asked = ""
+        typed = await self._typed()
         if typed is None:
             seat.write(f"{NO}\n")
         return NO if typed is None else typed
@@ -109,11 +103,9 @@ class PlainKeyboard:
         if line is None:
             write("\n")
             raise EOFError
-        if ahead or typed is None or not sys.stdin.isatty():
+        # A terminal shows what is typed behind the prompt; the file that this may go to does not.
+        if ahead or typed is None or not (sys.stdin.isatty() and sys.stdout.isatty()):
             write(f"{line}\n")
-        elif not sys.stdout.isatty():
-            # The terminal has ended the row, and the file that this goes to has not.
-            write("\n")
         return line
 
     async def _typed(self) -> str | None:
@@ -154,8 +146,6 @@ class PlainKeyboard:
         """After `fg` the terminal has nothing of the line any more."""
         if self._asks:
             write(self._standing)
-        if self.seat is not None:
-            self.seat.write(self._asked)
 
     def insert(self, text: str) -> None:
         self._write(f"{text}\n")
