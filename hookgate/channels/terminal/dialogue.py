@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 import signal
+import threading
 from collections.abc import Awaitable, Callable, Mapping
 from enum import Enum, auto
 
@@ -226,6 +227,9 @@ async def _changed(console: Console, size: tuple[int, int], dialogue: Dialogue, 
 
 async def _resumed(dialogue: Dialogue) -> None:
     """After `fg` what the shell had to say stands below it."""
+    if threading.current_thread() is not threading.main_thread():
+        # No signal comes there.
+        return
     with trio.open_signal_receiver(signal.SIGCONT) as resumed:
         async for _number in resumed:
             dialogue.again()
