@@ -50,6 +50,6 @@ async def test_without_a_gateway_the_command_shows_what_would_be_opened(tmp_path
     shown = await run(tmp_path, "channels")
     head, row = shown.stdout.decode().splitlines()[1:]
     assert (head.split(), row.split()) == (
-        ["name", "kind", "state", "since", "why"],
-        ["page", "web", "stopped", "-", "-"],
+        ["name", "kind", "state"],
+        ["page", "web", "stopped"],
     )

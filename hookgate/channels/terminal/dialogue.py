@@ -9,7 +9,8 @@ from __future__ import annotations
 import re
 import signal
 import threading
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
+from contextlib import AbstractContextManager, nullcontext
 from enum import Enum, auto
 
 import trio
@@ -184,13 +185,19 @@ async def hold(dialogue: Dialogue, console: Console) -> str | None:
     """The answer; None where nobody can give one any more."""
     if console.ready is not None:
         await console.ready()
+    # Before anything is shown: whoever sees it may stop the program at once.
+    with _resumes() as resumed:
+        return await _asked(dialogue, console, resumed)
+
+
+async def _asked(dialogue: Dialogue, console: Console, resumed: AsyncIterator[int]) -> str | None:
     while True:
         size = console.size()
         console.write(dialogue.text(size))
         typed: list[str | None] = []
         async with trio.open_nursery() as nursery:
             nursery.start_soon(_changed, console, size, dialogue, nursery.cancel_scope)
-            nursery.start_soon(_resumed, dialogue)
+            nursery.start_soon(_begin_again, dialogue, resumed)
             typed.append(await console.ask(dialogue.prompt))
             nursery.cancel_scope.cancel()
         match typed:
@@ -225,11 +232,19 @@ async def _changed(console: Console, size: tuple[int, int], dialogue: Dialogue, 
     scope.cancel()
 
 
-async def _resumed(dialogue: Dialogue) -> None:
+async def _begin_again(dialogue: Dialogue, resumed: AsyncIterator[int]) -> None:
     """After `fg` what the shell had to say stands below it."""
-    if threading.current_thread() is not threading.main_thread():
-        # No signal comes there.
-        return
-    with trio.open_signal_receiver(signal.SIGCONT) as resumed:
-        async for _number in resumed:
-            dialogue.again()
+    async for _number in resumed:
+        dialogue.again()
+
+
+def _resumes() -> AbstractContextManager[AsyncIterator[int]]:
+    if threading.current_thread() is threading.main_thread():
+        return trio.open_signal_receiver(signal.SIGCONT)
+    # No signal comes there.
+    return nullcontext(_never())
+
+
+async def _never() -> AsyncIterator[int]:
+    for number in ():
+        yield number
