@@ -45,10 +45,11 @@ def record_gateway(wanted: Wanted, config_file: Path | None, control: Path | Non
     _known(wanted, found.path)
     with _opened(wanted.file) as file:
         name = str(call(found.path, "hooks.record"))
-        sys.stderr.write(f"{found.title} its stage calls go to {wanted.file}; Ctrl-C ends it\n")
-        sys.stderr.flush()
         kept, gone = _Kept(), ""
         try:
+            # In here: whoever has read it may press Ctrl-C at once.
+            sys.stderr.write(f"{found.title} its stage calls go to {wanted.file}; Ctrl-C ends it\n")
+            sys.stderr.flush()
             while wanted.most is None or kept.calls < wanted.most:
                 kept = _fetched(file, wanted, kept, call(found.path, "hooks.recorded", [name, WAIT_S]))
         except (NothingRunning, ControlFailed) as error:
