@@ -24,7 +24,6 @@ from hookgate.protocol.hook.said import answer_members
 from hookgate.protocol.hook.stages import Question, Stage
 from hookgate.protocol.interfaces import Hook, Recall
 from hookgate.protocol.journal.values import Asked
-from hookgate.protocol.values import ToolCall
 
 log = structlog.get_logger("hookgate.hooks")
 
@@ -156,9 +155,7 @@ class Asking:
 
 def _hear(mount: Mount, question: Question, answer: Answer, *, failed: bool) -> None:
     """For the record of the call that it is about. What an audit hook would have done is no part of that."""
-    subject = question.subject
-    # A call is asked about most often.
-    call = subject if isinstance(subject, ToolCall) else question.call
+    call = question.call
     if call is None or not mount.enforces:
         return
     if answer is CONTINUE:

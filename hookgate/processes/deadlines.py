@@ -14,10 +14,12 @@ STALL_S = 0.2
 
 
 class Expiring(Protocol):
-    """Calls in flight that have deadlines, in seconds of `monotonic`. Told apart by identity."""
+    """What waits for several things at once, each until a time of its own: the calls in flight at a hook, say. Told
+    apart by identity."""
 
     def expire(self, now: float) -> bool:
-        """End those whose time is up; whether any call is in flight. Must be quick and must not raise."""
+        """End those whose time is up, by the seconds of `monotonic`; whether any is left to wait for. Must be quick
+        and must not raise; others may be watched and forgotten meanwhile."""
         ...
 
 
@@ -28,16 +30,16 @@ class Deadlines:
         self._watched: dict[Expiring, None] = {}
         self._filled = trio.Event()
 
-    def watch(self, calls: Expiring) -> None:
-        """Until there is none in flight: whose first one begins says so again."""
-        self._watched[calls] = None
+    def watch(self, waiting: Expiring) -> None:
+        """Until it waits for nothing: whose first one begins says so again."""
+        self._watched[waiting] = None
         self._filled.set()
 
-    def forget(self, calls: Expiring) -> None:
-        self._watched.pop(calls, None)
+    def forget(self, waiting: Expiring) -> None:
+        self._watched.pop(waiting, None)
 
     async def run(self) -> None:
-        """Sweep until cancelled; sleeps while no call is in flight."""
+        """Sweep until cancelled; sleeps while nothing is watched."""
         while True:
             await self._filled.wait()
             before = monotonic()
@@ -46,7 +48,9 @@ class Deadlines:
                 # Something held the loop up: answers that came in time wait in the pipes and are read first.
                 await trio.sleep(TICK_S)
             now = monotonic()
-            self._watched = {calls: None for calls in self._watched if calls.expire(now)}
+            for waiting in [*self._watched]:
+                if waiting in self._watched and not waiting.expire(now):
+                    self.forget(waiting)
             if not self._watched:
                 self._filled = trio.Event()
 

@@ -35,11 +35,9 @@ class Notes:
             self._chat = chat
 
     def expire(self, now: float) -> bool:
-        """Whether there is still something to wait for."""
-        if now < self._until:
-            return self._seen > 0
-        self._count()
-        return False
+        if now >= self._until:
+            self._count()
+        return self._seen > 0
 
     def end(self) -> None:
         """No more will come."""
