@@ -18,6 +18,7 @@ from hookgate.loop.delivery.outlet import Outlet
 from hookgate.protocol.approval import ApprovalRequest, CannotAsk, Decide
 from hookgate.protocol.channel import PRESENT, UNLIMITED, ChannelPolicy
 from hookgate.protocol.chat import Chat, Inbound, Outbound
+from hookgate.protocol.journal.audit import CallAudit
 from hookgate.protocol.journal.values import Claim, Conversation
 from hookgate.protocol.values import LLMRequest, ProposedCall, Step, ToolCall, ToolResult, ToolSpec
 from hookgate.store.memory import MemoryJournal
@@ -113,7 +114,7 @@ def _batch() -> Batch:
     return Batch(agent, outlet, CLAIM, step, request, snapshot, journal, Memo())
 
 
-async def record(_id: str, _final: Settled) -> None: ...
+async def record(_id: str, _final: Settled, _audit: CallAudit) -> None: ...
 
 
 async def _dispatch(batch: Batch, count: int) -> Pair:

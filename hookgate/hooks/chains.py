@@ -46,8 +46,6 @@ class Chains:
     def came_since(self, judges: Chains, step: Step, call: ToolCall) -> bool:
         """Whether a hook that would be asked about the call here is not, or not as it is here, among those that have
         judged it. A new process of the same hook is no other one."""
-        if self is judges:
-            return False
         for stage in (Stage.BEFORE_TOOL, Stage.APPROVE_TOOL):
             known = {mount.name: mount for mount in judges.at(stage)}
             for mount in self.matching(Question(stage, step, call)):

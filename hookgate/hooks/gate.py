@@ -139,6 +139,8 @@ class Gate:
 
     async def _passed(self, step: Step, stage: Stage, subject: S) -> S:
         """A patch never changes the kind of a value, and only calls and messages have answers that end a walk."""
+        if not self._walk.chains.at(stage):
+            return subject
         asked, _ended = await self._walk.over(Question(stage, step, subject))
         return cast("S", asked.subject)
 
@@ -146,6 +148,8 @@ class Gate:
         self, step: Step, call: ToolCall, owners: Mapping[str, str] = MappingProxyType({})
     ) -> Allowed | Answered | Denied:
         """All hooks but the owner of the tool that the call is for by then, which answers in `answer_owned`."""
+        if not self._walk.chains.at(Stage.BEFORE_TOOL):
+            return Allowed(call)
         asked, ended = await self._walk.over(Question(Stage.BEFORE_TOOL, step, call), owners)
         passed = asked.subject
         assert isinstance(passed, ToolCall)  # noqa: S101 - a patch never changes the kind of a value
@@ -163,6 +167,8 @@ class Gate:
     async def approve_tool(self, step: Step, call: ToolCall) -> ToolResult | tuple[Wish, ...]:
         """The refusing result, or who wants a person asked; an empty tuple: approved, or nobody to ask. Approvers are
         asked side by side, and the first refusal cancels the rest."""
+        if not self._walk.chains.at(Stage.APPROVE_TOOL):
+            return ()
         question = Question(Stage.APPROVE_TOOL, step, call)
         self._walk.audit(question)
         matching = self._walk.chains.matching(question)

@@ -23,6 +23,7 @@ from hookgate.protocol.dataclasses import dataclass, replace
 from hookgate.protocol.events.inside import PicturesKept
 from hookgate.protocol.events.payloads import Payload
 from hookgate.protocol.interfaces import Redactor
+from hookgate.protocol.journal.audit import CallAudit
 from hookgate.protocol.journal.interfaces import Journal
 from hookgate.protocol.journal.values import Draft
 from hookgate.protocol.values import LLMRequest, Message, Step
@@ -140,13 +141,13 @@ class Turn:
         """Until what is stored for the chat is there, so that what comes next comes after it."""
         await self.outlet.delivery.flush(self.inbound.chat, self.slot.given_back)
 
-    async def record(self, call_id: str, done: Settled) -> None:
+    async def record(self, call_id: str, done: Settled, audit: CallAudit) -> None:
         """The result of a call becomes part of the conversation, with what people read of it."""
         result, chat = done.result, self.inbound.chat
         media = () if result.response_handled else await kept(result.media, self.agent.around, chat)
         message = Message("tool", result.for_llm, tool_call_id=call_id, media=media)
         draft = Draft(message, shown=done.skipped or None)
-        await self.transcript.append(draft, outbox=done.outbox, audits=done.audits)
+        await self.transcript.append(draft, outbox=done.outbox, audits=(audit,))
         if media:
             self.emit(PicturesKept(call_id, media), self.progress.step or self.step(0))
         if done.outbox:

@@ -34,7 +34,9 @@ def _dataclass(
     _refuse_unknown(made, frozen=frozen)
     compared = tuple(it.name for it in fields(made) if it.compare)
     methods: dict[str, Any] = {"__init__": _init(made, frozen=frozen), "__compared__": _values(compared)}
-    methods["__given__"] = tuple(it.name for it in fields(made) if it.init)
+    given = tuple(it.name for it in fields(made) if it.init)
+    # Two more than are given, so that it is a tuple whatever is given.
+    methods["__given__"] = given, attrgetter(*given, "__class__", "__class__")
     if repr:
         methods["__repr__"] = _repr
     if eq:
@@ -165,10 +167,11 @@ def _restore(self: Any, state: list[Any]) -> None:  # noqa: ANN401
 
 
 def _replace(value: Any, /, **changes: Any) -> Any:  # noqa: ANN401
-    names = getattr(value, "__given__", None)
-    if names is None:
+    given: tuple[tuple[str, ...], Callable[[Any], Any]] | None = getattr(value, "__given__", None)
+    if given is None:
         return dataclasses.replace(value, **changes)
-    return value.__class__(**{**{name: getattr(value, name) for name in names}, **changes})
+    names, values = given
+    return value.__class__(**{**dict(zip(names, values(value), strict=False)), **changes})
 
 
 if TYPE_CHECKING:

@@ -27,6 +27,8 @@ class ArgumentRules:
     def applied(self, call: ToolCall) -> ToolCall:
         """The same call where nothing applies. Aliases come first, so that a default never hides what was written."""
         call = self._renamed(call) if self.aliases else call
+        if not self.defaults:
+            return call
         # Models write null for what they do not want to say.
         missing = {name: it for name, it in self.defaults.items() if call.arguments.get(name) is None}
         return replace(call, arguments={**call.arguments, **missing}) if missing else call

@@ -5,14 +5,21 @@ from __future__ import annotations
 from collections.abc import Callable
 from contextvars import ContextVar
 
+from hookgate.protocol.chat import Chat
 from hookgate.protocol.values import ToolResult
 
 session: ContextVar[str] = ContextVar("session", default="")
 """The key; set round a turn, inherited by every task that the turn starts; empty outside one."""
 
 
-user: ContextVar[str] = ContextVar("user", default="")
-"""Whom the turn answers, `CHANNEL:SENDER`; set round a call."""
+chat: ContextVar[Chat | None] = ContextVar("chat", default=None)
+"""Whom the turn answers; set round a call."""
+
+
+def user() -> str:
+    """Whose files a call may take, `CHANNEL:SENDER`; empty outside one."""
+    whom = chat.get()
+    return whom.user if whom is not None else ""
 
 
 secret_from: ContextVar[Callable[[str], int]] = ContextVar("secret_from", default=len)

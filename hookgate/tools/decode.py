@@ -11,7 +11,7 @@ from hookgate.protocol.codec import encode
 from hookgate.protocol.dataclasses import dataclass, replace
 from hookgate.protocol.values import STRICT, Decode, ProposedCall, ToolCall, ToolResult, ToolSpec
 from hookgate.tools.failures import failure
-from hookgate.tools.repair import Undecodable, decode_arguments
+from hookgate.tools.repair import Undecodable, decode_arguments, plain_object
 
 NO_RECORD = ("empty",)
 """Blank arguments are how many models write none at all: nothing was repaired."""
@@ -47,7 +47,7 @@ def _is_plain(text: str) -> bool:
 
 def read_calls(proposed: Iterable[ProposedCall], *, cut: bool) -> tuple[ReadCall, ...]:
     """Each call decoded, once and for all. `cut`: the reply hit its length limit, so none of them may be whole."""
-    return tuple(ReadCall(call, marked(decode_call(call), cut)) for call in proposed)
+    return tuple([ReadCall(call, marked(decode_call(call), cut)) for call in proposed])
 
 
 def marked(call: ToolCall | ToolResult, cut: bool) -> ToolCall | ToolResult:
@@ -59,6 +59,9 @@ def marked(call: ToolCall | ToolResult, cut: bool) -> ToolCall | ToolResult:
 
 def decode_call(proposed: ProposedCall) -> ToolCall | ToolResult:
     """The call with its arguments decoded, or the validation failure that the model is told instead."""
+    plain = plain_object(proposed.arguments)
+    if plain is not None:
+        return ToolCall(proposed.id, proposed.name, plain)
     try:
         read = decode_arguments(proposed.arguments, guess=False)
     except Undecodable as error:
@@ -70,7 +73,7 @@ def decode_call(proposed: ProposedCall) -> ToolCall | ToolResult:
 
 def incomplete(spec: ToolSpec, call: ToolCall) -> ToolResult | None:
     """The refusal of cut or guessed arguments for a tool that changes state; None where they may run."""
-    if spec.read_only or not (call.decode.truncated or call.decode.guessed):
+    if not (call.decode.truncated or call.decode.guessed) or spec.read_only:
         return None
     what = "were cut off" if call.decode.truncated else "could only be guessed"
     fix = "Send the whole call again; split large content over several calls."

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Protocol, cast
 
 import structlog
@@ -60,15 +61,16 @@ def settled_arguments(
     """
     call = rules.applied(call)
     # Asking a protocol by isinstance costs as much as the check that follows.
-    if hasattr(tool, "decode"):
-        return cast("Decoding", tool).decode(call)
+    kindly: Callable[[ToolCall], ToolCall | ToolResult] | None = getattr(tool, "decode", None)
+    if kindly is not None:
+        return kindly(call)
     return invalid(tool if isinstance(tool, ToolSpec) else tool.spec, call) or call
 
 
 async def execute(tool: Tool, call: ToolCall) -> ToolResult:
     """Settle the arguments, run within `spec.timeout_s`, render. Raises nothing but Cancelled."""
     settled = settled_arguments(tool, call)
-    return rendered(settled if isinstance(settled, ToolResult) else await run(tool, settled))
+    return rendered(sound(settled) if isinstance(settled, ToolResult) else await run(tool, settled))
 
 
 async def run(tool: Tool, call: ToolCall) -> ToolResult:
@@ -128,11 +130,10 @@ def invalid(spec: ToolSpec, call: ToolCall) -> ToolResult | None:
 
 
 def rendered(result: ToolResult) -> ToolResult:
-    """The result as a model may get it: a text that is never empty, within the size limits, valid UTF-8.
+    """A sound result as a model may get it: a text that is never empty, within the size limits.
 
     Rendering twice changes nothing more: the loop does it again after the hooks.
     """
-    result = sound(result)
     text = result.for_llm
     if not text.strip():
         return replace(result, for_llm=NO_OUTPUT)
@@ -141,7 +142,7 @@ def rendered(result: ToolResult) -> ToolResult:
 
 def sound(result: ToolResult) -> ToolResult:
     """The same result as something that can be sent anywhere: no half characters, and data only if it is JSON."""
-    if not isinstance(cast("object", result), ToolResult):
+    if type(result) is not ToolResult:
         return failure("fatal", "tool", f"returned {type(result).__name__}, not a result")
     if result.data is None and result.error is None and result.for_llm.isascii() and result.for_user.isascii():
         return result

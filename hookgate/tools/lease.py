@@ -15,29 +15,31 @@ PATIENCE_S = 30.0
 
 
 class Held:
-    """One call's part in a lease, an async context manager. `begun`: it waits no more. `alone`: no other chat's call
-    that may change the workspace has run meanwhile.
+    """One call's part in a lease, an async context manager; entering raises ToolError (transient), naming who has it,
+    where the wait is too long. `may_change` the workspace, which it `keeps` for itself; `begun`: it waits no more.
+    `alone`: no other chat's call that may change the workspace has run meanwhile.
 
     Every call passes one, so it is no generator: that would cost several times as much.
     """
 
-    __slots__ = ("_lease", "access", "alone", "begun", "chat", "name", "turn")
+    __slots__ = ("_lease", "alone", "begun", "chat", "keeps", "may_change", "name", "turn")
 
-    def __init__(self, lease: Lease, access: Access, name: str, chat: str) -> None:
-        self._lease, self.access, self.name, self.chat = lease, access, name, chat
+    def __init__(self, lease: Lease, access: Access, name: str, chat: str = "") -> None:
+        self._lease, self.name, self.chat = lease, name, chat
+        self.may_change, self.keeps = access in ("shared", "write"), access == "write"
         self.alone, self.begun = True, False
         self.turn: trio.Event | None = None
 
     async def __aenter__(self) -> Held:
-        if self.access == "write":
+        if self.keeps:
             await self._lease.acquire(self)
-        elif self.access == "shared":
+        elif self.may_change:
             self._lease.join(self)
         self.begun = True
         return self
 
     async def __aexit__(self, *_error: object) -> None:
-        if self.access in ("shared", "write"):
+        if self.may_change:
             self._lease.leave(self)
 
 
@@ -49,10 +51,6 @@ class Lease:
         self._running: list[Held] = []
         self._keeper: Held | None = None
         self._waiting: deque[Held] = deque()
-
-    def held(self, access: Access, name: str, chat: str = "") -> Held:
-        """Entering raises ToolError (transient), naming who has it, where the wait is too long."""
-        return Held(self, access, name, chat)
 
     def join(self, call: Held) -> None:
         for other in self._running:

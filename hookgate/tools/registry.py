@@ -148,7 +148,12 @@ class Registry:
 
     def holds(self, spec: ToolSpec) -> bool:
         """Whether the provider still has a tool of this name, visible or not."""
-        return any(layer.provider == spec.provider for layer in self._layers.get(spec.name, ()))
+        provider = spec.provider
+        # Asked of every call; a generator would cost more than the few that there are.
+        for layer in self._layers.get(spec.name, ()):  # noqa: SIM110
+            if layer.provider == provider:
+                return True
+        return False
 
     def holder(self, name: str) -> str:
         """The provider that has reserved the name; empty: nobody has."""

@@ -27,7 +27,7 @@ class Stage:
     ) -> None:
         self.go[name] = trio.Event()
         task_status.started()
-        self.calls[name] = self.lease.held(access, name, name[0])
+        self.calls[name] = Held(self.lease, access, name, name[0])
         async with self.calls[name]:
             self.log.append(f"+{name}")
             await self.go[name].wait()
@@ -80,7 +80,7 @@ async def test_a_call_that_waits_too_long_is_told_who_has_it() -> None:
             await nursery.start(stage.call, "edit", "write")
             await settled()
             with pytest.raises(ToolError, match="in use by edit") as caught:
-                async with stage.lease.held("write", "write"):
+                async with Held(stage.lease, "write", "write"):
                     pass
             stage.go["edit"].set()
     assert caught.value.kind == "transient"
@@ -115,7 +115,7 @@ async def test_a_call_that_is_admitted_and_cancelled_at_once_gives_the_lease_bac
             doomed.cancel()
             stage.go["w1"].set()
             await settled()
-            async with stage.lease.held("write", "w3"):
+            async with Held(stage.lease, "write", "w3"):
                 stage.log.append("+w3")
     assert stage.log == ["+w1", "-w1", "+w3"]
 

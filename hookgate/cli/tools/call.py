@@ -29,6 +29,7 @@ from hookgate.program.starting import begun
 from hookgate.protocol.chat import Chat, Inbound, Outbound
 from hookgate.protocol.dataclasses import dataclass
 from hookgate.protocol.errors import TurnAborted
+from hookgate.protocol.journal.audit import CallAudit
 from hookgate.protocol.journal.values import Conversation
 from hookgate.protocol.values import LLMRequest, Message, ProposedCall, Step, ToolResult
 from hookgate.tools.decode import read_calls
@@ -105,9 +106,9 @@ async def _call(runtime: Runtime, flags: CallFlags, results: list[ToolResult]) -
     request = await _effective(runtime, step, snapshot, flags.name)
     proposed = ProposedCall("call_1", flags.name, flags.arguments)
 
-    async def record(_id: str, final: Settled) -> None:
+    async def record(_id: str, final: Settled, audit: CallAudit) -> None:
         results.append(final.result)
-        await runtime.journal.work.append(claim, (), final.outbox, final.audits)
+        await runtime.journal.work.append(claim, (), final.outbox, (audit,))
         await runtime.gateway.delivery.flush(chat)
 
     async with open_claim(runtime.journal.work, Conversation(chat.session_key, agent.name)) as claim:

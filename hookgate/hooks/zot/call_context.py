@@ -6,7 +6,7 @@ Who executes a tool says so: an extension's notes find their way by it, and its 
 from __future__ import annotations
 
 from collections.abc import Generator
-from contextlib import AbstractContextManager, contextmanager
+from contextlib import contextmanager
 from contextvars import ContextVar
 
 from hookgate.protocol.chat import Chat
@@ -15,24 +15,9 @@ _CHAT: ContextVar[Chat | None] = ContextVar("chat", default=None)
 _CHAIN: ContextVar[tuple[str, ...]] = ContextVar("chain", default=())
 
 
-class _Set:
-    """Every call passes one, so it is no generator: that would cost several times as much."""
-
-    __slots__ = ("_chat", "_token")
-
-    def __init__(self, chat: Chat) -> None:
-        self._chat = chat
-
-    def __enter__(self) -> None:
-        self._token = _CHAT.set(self._chat)
-
-    def __exit__(self, *_error: object) -> None:
-        _CHAT.reset(self._token)
-
-
-def working_for(chat: Chat) -> AbstractContextManager[None]:
-    """Inside, and in tasks started inside, `current_chat` is this one."""
-    return _Set(chat)
+def work_for(chat: Chat) -> None:
+    """From here on, and in tasks started from here on, `current_chat` is this one."""
+    _CHAT.set(chat)
 
 
 def current_chat() -> Chat | None:

@@ -60,11 +60,11 @@ class Batch:
     spend: Callable[[Usage], None] = lambda _usage: None
     """Hears what model calls have cost that a call has led to."""
 
-    @property
+    @cached_property
     def redactor(self) -> Redactor:
         return self.agent.around.redactor
 
-    @property
+    @cached_property
     def events(self) -> Emitter:
         return self.agent.gate.events
 
@@ -143,8 +143,7 @@ class Ready:
 class Settled:
     """A call with its result. `by` says who gave it, within `duration_ns`; "": nobody has run anything, and `skipped`
     says why in the event. `cut_short`: the turn ended before it did, and this is as far as it had come; not even
-    begun where `begun` is false. `outbox`, what people read of it, and `audits`, its record, are stored with the
-    result in one step."""
+    begun where `begun` is false. `outbox`: what people read of it."""
 
     call: ProposedCall | ToolCall
     result: ToolResult
@@ -152,6 +151,5 @@ class Settled:
     outbox: tuple[Outbound, ...] = ()
     by: Literal["", "hook", "tool"] = ""
     duration_ns: int = 0
-    audits: tuple[CallAudit, ...] = ()
     cut_short: bool = False
     begun: bool = True

@@ -19,8 +19,8 @@ from hookgate.loop.calls.finish import cut_off, finish, tell_ended
 from hookgate.loop.calls.prepare import prepare
 from hookgate.loop.nested.within import delegates
 from hookgate.protocol.catalog import StoreFailed
-from hookgate.protocol.dataclasses import replace
 from hookgate.protocol.errors import SessionAborted
+from hookgate.protocol.journal.audit import CallAudit
 from hookgate.protocol.journal.values import Fenced
 from hookgate.tools.decode import ReadCall
 from hookgate.tools.failures import failure
@@ -28,7 +28,8 @@ from hookgate.tools.failures import failure
 SKIPPED = "skipped: the user has said something else meanwhile"
 AGAIN = "Ask for it again where it is still wanted."
 
-Record = Callable[[str, Settled], Awaitable[None]]
+Record = Callable[[str, Settled, CallAudit], Awaitable[None]]
+"""Stores what a call came to, with what people read of it and its record, in one step."""
 Asked = ReadCall | Settled | Ready
 
 
@@ -45,9 +46,9 @@ async def run_calls(batch: Batch, calls: Sequence[Asked], record: Record) -> boo
         try:
             for call in group:
                 under_way.append(await _begun(batch, call, skips=skips))  # noqa: PERF401 - what is there is cut off
-            ready = [place for place, it in enumerate(under_way) if isinstance(it, Ready)]
+            ready = {place: it for place, it in enumerate(under_way) if isinstance(it, Ready)}
             # Of several one may be what a hook has made of a call that reads only.
-            begun = [it for it in under_way if isinstance(it, Ready)]
+            begun = ready.values()
             if len(ready) > 1 and (all(it.reads_only for it in begun) or all(it.delegates for it in begun)):
                 await _together(batch, under_way, ready)
             else:
@@ -56,7 +57,7 @@ async def run_calls(batch: Batch, calls: Sequence[Asked], record: Record) -> boo
             while under_way:
                 final = await finish(batch, under_way[0])
                 del under_way[0]
-                await record(final.call.id, replace(final, audits=(call_audit(batch, final),)))
+                await record(final.call.id, final, call_audit(batch, final))
                 ended += 1
                 tell_ended(batch, final)
                 handled = handled and final.result.response_handled
@@ -99,7 +100,7 @@ def _first(group: BaseExceptionGroup[BaseException]) -> BaseException:
     )
 
 
-def _grouped(batch: Batch, calls: Iterable[Asked]) -> Iterator[list[Asked]]:
+def _grouped(batch: Batch, calls: Sequence[Asked]) -> Iterator[list[Asked]]:
     """Runs of read-only calls together, and of those that hand on tasks; every other call by itself."""
 
     def kind(call: Asked) -> str:
@@ -109,6 +110,9 @@ def _grouped(batch: Batch, calls: Iterable[Asked]) -> Iterator[list[Asked]]:
             return ""
         return "reads" if spec.read_only else "delegates" if delegates(spec) else ""
 
+    if len(calls) == 1:
+        yield [*calls]
+        return
     for together, several in groupby(calls, kind):
         run = list(several)
         yield from [run] if together else ([call] for call in run)

@@ -8,7 +8,7 @@ from __future__ import annotations
 from contextlib import nullcontext
 from time import perf_counter_ns
 
-from hookgate.hooks.zot.call_context import working_for
+from hookgate.hooks.zot.call_context import work_for
 from hookgate.loop.calls.batch import Batch, Ready, Settled
 from hookgate.loop.calls.prepare import may_run
 from hookgate.loop.nested.call_scope import serving
@@ -43,7 +43,8 @@ async def execute(batch: Batch, under_way: list[Ready | Settled], place: int) ->
         batch.agent.tally.dropped += tool is not None
         under_way[place] = Settled(item.call, refused, refused.for_llm)
         return
-    if item.is_kept and item.permit is None and not item.begun:
+    kept = item.is_kept
+    if kept and item.permit is None and not item.begun:
         # So that nothing that may have happened is done again; a permit that is spent is on record already.
         heard = tuple(batch.step.heard.get(item.call.id, ()))
         begun = item.call if item.delegates else None
@@ -54,7 +55,7 @@ async def execute(batch: Batch, under_way: list[Ready | Settled], place: int) ->
     # What comes back from here is executed no more, so hooks see the call as everybody else does.
     call, by, begun = presentable(batch.redactor, item.call), "hook" if tool is None else "tool", perf_counter_ns()
     left = [ToolResult("")]
-    held = batch.agent.around.lease.held(item.spec.lease, item.call.name, batch.step.session_key)
+    held = Held(batch.agent.around.lease, item.spec.lease, item.call.name, batch.claim.conversation.session)
     try:
         if tool is not None:
             result = await _executed(batch, item, tool, held, left)
@@ -68,7 +69,7 @@ async def execute(batch: Batch, under_way: list[Ready | Settled], place: int) ->
         under_way[place] = Settled(call, left[-1], by=by, duration_ns=duration_ns, cut_short=True, begun=began)
         raise
     done = under_way[place] = Settled(call, result, by=by, duration_ns=perf_counter_ns() - begun)
-    if item.is_kept:
+    if kept:
         await batch.journal.work.finish(batch.claim, batch.id_of(item.call), result, done.duration_ns)
 
 
@@ -76,7 +77,7 @@ async def _executed(batch: Batch, item: Ready, tool: Tool, held: Held, left: lis
     """From the memo where it may be; else by running, under the workspace lease, with what the call changes on
     record. A call that may change something voids the memo, however it ends. `left`: what it has come to where it is
     cancelled."""
-    around, tally, spec, call = batch.agent.around, batch.agent.tally, item.spec, item.call
+    around, tally, spec, call, chat = batch.agent.around, batch.agent.tally, item.spec, item.call, batch.step.chat
     batch.used.add(spec.provider)
     tally.executed += 1
     found = await batch.memo.found(spec, call) if around.keeps(spec, held.chat) else None
@@ -87,16 +88,15 @@ async def _executed(batch: Batch, item: Ready, tool: Tool, held: Held, left: lis
     result: ToolResult | None = None
     try:
         async with held, around.running(spec):
-            call_context.secret_from.set(batch.redactor.cut_from)
-            call_context.user.set(batch.step.chat.user)
+            call_context.secret_from.set(around.redactor.cut_from)
+            call_context.chat.set(chat)
             call_context.cut_short.set(left.append)
+            work_for(chat)
             with (
-                working_for(batch.step.chat),
                 telling(batch, call.id) if batch.events.heard(CallProgressed) else _NOBODY,
                 serving(batch, item) if makes_calls(spec) else _NOBODY,
             ):
-                watches = around.watches if spec.lease in ("shared", "write") else ()
-                compares = [await watch(call) for watch in watches]
+                compares = [await watch(call) for watch in around.watches] if held.may_change else ()
                 result = await run(tool, call)
                 for compare in reversed(compares):
                     result = await compare(result)

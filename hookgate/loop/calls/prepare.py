@@ -159,8 +159,8 @@ async def _permitted(
 
 def _still_judged(batch: Batch, call: ToolCall, judges: Chains, permit: Permit | None) -> None:
     """Raises PolicyChanged where a hook or a rule has come meanwhile that has not been asked about the call."""
-    unasked = permit is None and batch.agent.approvals.wishes(batch.step, call)
-    if unasked or batch.agent.gate.chains.came_since(judges, batch.step, call):
+    unasked, chains = permit is None and batch.agent.approvals.wishes(batch.step, call), batch.agent.gate.chains
+    if unasked or (chains is not judges and chains.came_since(judges, batch.step, call)):
         raise PolicyChanged(RULES_CHANGED)
 
 

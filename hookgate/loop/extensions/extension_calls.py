@@ -20,6 +20,7 @@ from hookgate.protocol.codec import encode
 from hookgate.protocol.dataclasses import replace
 from hookgate.protocol.errors import SessionAborted, TurnAborted
 from hookgate.protocol.events.inside import CallProposed
+from hookgate.protocol.journal.audit import CallAudit
 from hookgate.protocol.journal.values import Claim, Conversation
 from hookgate.protocol.redacting import presentable
 from hookgate.protocol.values import LLMRequest, ProposedCall, Step, ToolCall, ToolResult, ToolSpec
@@ -54,9 +55,9 @@ async def _run(
     batch.events.emit(CallProposed(presentable(redactor, call)), batch.step)
     results: list[ToolResult] = []
 
-    async def record(_id: str, final: Settled) -> None:
+    async def record(_id: str, final: Settled, audit: CallAudit) -> None:
         results.append(final.result)
-        await gateway.journal.work.append(batch.claim, (), final.outbox, final.audits)
+        await gateway.journal.work.append(batch.claim, (), final.outbox, (audit,))
         if final.outbox:
             await gateway.delivery.flush(own_call.chat)
 

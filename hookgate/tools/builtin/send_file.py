@@ -66,7 +66,7 @@ class SendFile:
     async def _of_workspace(self, path: str) -> MediaReference:
         content = await trio.to_thread.run_sync(partial(self._read, path), abandon_on_cancel=True)
         try:
-            kept = await self._store.keep(content, call_context.user.get())
+            kept = await self._store.keep(content, call_context.user())
         except MediaRefused as error:
             raise ToolError("validation", SEND_FILE, f"{path}: {error}") from None
         return replace(kept, name=file_name(PurePath(path).name))
@@ -76,7 +76,7 @@ class SendFile:
         if reference is None:
             raise ToolError("validation", SEND_FILE, "media is written media:TYPE:HASH, as messages have it")
         # Its hash is no secret: what others have sent is theirs.
-        if not await self._store.is_of(reference.digest, call_context.user.get()):
+        if not await self._store.is_of(reference.digest, call_context.user()):
             why = "is not there any more, or not this user's"
             raise ToolError("not_found", SEND_FILE, f"{reference.name or media} {why}")
         return reference

@@ -78,7 +78,8 @@ class Parameters:
 
     def _read(self, arguments: JsonObject) -> BaseModel:
         # Said here, it counts for the models inside as well, which else drop in silence what they do not know.
-        return self.model.model_validate(arguments, extra="forbid" if self.shut else None)
+        validator = self.model.__pydantic_validator__
+        return validator.validate_python(arguments, extra="forbid" if self.shut else None)
 
 
 def parameters(function: Callable[..., object], name: str) -> Parameters:

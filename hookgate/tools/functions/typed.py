@@ -8,7 +8,7 @@ from __future__ import annotations
 import inspect
 from collections.abc import Callable
 from functools import partial
-from typing import TYPE_CHECKING, TypedDict, Unpack, overload
+from typing import TYPE_CHECKING, Any, TypedDict, Unpack, overload
 
 import structlog
 import trio
@@ -31,7 +31,7 @@ _log = structlog.get_logger(__name__)
 THREADS = 8
 """Of one tool at once: threads that never end must not take those of everything else with them."""
 
-Function = Callable[..., object]
+Function = Callable[..., Any]
 
 
 class Declared(TypedDict, total=False):
@@ -79,11 +79,11 @@ class Typed:
         ready = partial(self._function, **self._parameters.values(call.arguments))
         return self._returns.result(self.spec.name, await self._ran(ready))
 
-    async def _ran(self, ready: partial[object]) -> object:
+    async def _ran(self, ready: partial[Any]) -> object:
         try:
             if self.in_thread:
                 return await trio.to_thread.run_sync(ready, abandon_on_cancel=True, limiter=self._threads)
-            return await _awaited(ready())
+            return await ready()
         except SystemExit:
             raise ToolError("fatal", self.spec.name, "it tried to end the whole process") from None
 
@@ -129,7 +129,3 @@ def typed(function: Function, /, **declared: Unpack[Declared]) -> Typed:
 def _is_async(function: Function) -> bool:
     """An object with an async `__call__` counts too."""
     return inspect.iscoroutinefunction(function) or inspect.iscoroutinefunction(type(function).__call__)
-
-
-async def _awaited(value: object) -> object:
-    return await value if inspect.isawaitable(value) else value

@@ -10,7 +10,7 @@ from typing import cast
 
 from hookgate.protocol.codec import decode
 from hookgate.protocol.errors import BadMessage
-from hookgate.protocol.values import JsonObject
+from hookgate.protocol.values import Json, JsonObject
 from hookgate.tools.repair.bounds import MAX_BYTES, MAX_DEPTH, encodable, too_deep, too_long
 from hookgate.tools.repair.cut import read_cut
 from hookgate.tools.repair.embedded import read_embedded
@@ -33,7 +33,7 @@ def decode_arguments(text: str, *, guess: bool = True) -> Decoded:
     With `guess` and the json-repair package installed, a text of up to 2 KiB that no other step reads may take
     a third of a second: call with `guess=False` first where that thread has other work.
     """
-    plain = _plain(text)
+    plain = plain_object(text)
     if plain is not None:
         return Decoded(plain)
     if too_long(text):
@@ -50,15 +50,15 @@ def decode_arguments(text: str, *, guess: bool = True) -> Decoded:
     return Decoded(value, reading.steps, truncated=last == "TRUNC", guessed=last == "GUESS")
 
 
-def _plain(text: str) -> JsonObject | None:
+def plain_object(text: str) -> JsonObject | None:
     """The object that nearly every text is, as it stands; None where that takes a closer look."""
     if not text.startswith("{") or len(text) > SHORT_CHARS or too_deep(text):
         return None
     try:
-        value = decode(encodable(text))
+        value: Json = decode(encodable(text))
     except BadMessage:
         return None
-    return cast("JsonObject", value) if isinstance(value, dict) else None
+    return value if isinstance(value, dict) else None
 
 
 def _read(text: str, *, guess: bool) -> Reading:

@@ -14,6 +14,7 @@ from hookgate.protocol.approval import Decision
 from hookgate.protocol.hook.answers import CONTINUE, Abort, Answer, Deny, Modify, Respond
 from hookgate.protocol.hook.stages import Question, Stage
 from hookgate.protocol.values import ToolCall, ToolResult
+from hookgate.tools.lease import Held
 from tests.flow.tools.tooling import RAN, SKIPPED, Made, Rig, called, endings, open_rig
 from tests.loop.recording import OTHER, hook
 from tests.model_server import calls, says
@@ -118,7 +119,7 @@ async def test_a_turn_that_is_cut_anywhere_leaves_nothing_open(tmp_path: Path, p
             if place != "lease":
                 await rig.say("go")
             else:
-                async with rig.runtime.agent.around.lease.held("write", "another"):
+                async with Held(rig.runtime.agent.around.lease, "write", "another"):
                     await rig.say("go")
         begun = {call_id: one for call_id, one in endings(rig).items() if one[0]}
         assert set(begun.values()) <= {RAN}

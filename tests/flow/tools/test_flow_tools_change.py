@@ -12,6 +12,7 @@ from hookgate.protocol.events.payloads import HookFailed, RegistryChanged, ToolE
 from hookgate.protocol.hook.answers import CONTINUE, Answer, Modify, Respond
 from hookgate.protocol.hook.stages import Question, Stage
 from hookgate.protocol.values import LLMRequest, ToolCall, ToolResult, ToolSpec
+from hookgate.tools.lease import Held
 from tests.flow.tools.tooling import Made, open_rig
 from tests.loop.recording import OTHER, hook
 from tests.model_server import Answer as Reply
@@ -202,7 +203,7 @@ async def test_a_turn_that_ends_while_it_waits_for_the_workspace_leaves_it_to_th
     tool = Made("work", access="write")
     one = calls(("1", "work", "{}"))
     async with open_rig(tmp_path, (one, one, says("x"), says("later")), tools=(tool,)) as rig:
-        async with rig.runtime.agent.around.lease.held("write", "another"), trio.open_nursery() as nursery:
+        async with Held(rig.runtime.agent.around.lease, "write", "another"), trio.open_nursery() as nursery:
             nursery.start_soon(rig.say, "go")
             nursery.start_soon(rig.say, "go", OTHER)
             while len(rig.asked(Stage.APPROVE_TOOL)) < 2:

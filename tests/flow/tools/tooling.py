@@ -24,6 +24,7 @@ from hookgate.protocol.hook.answers import CONTINUE, Answer, Approve
 from hookgate.protocol.hook.stages import Question, Stage
 from hookgate.protocol.interfaces import Tool
 from hookgate.protocol.values import Access, Finished, Message, ToolCall, ToolPreference, ToolResult, ToolSpec
+from hookgate.tools.lease import Held
 from tests.flow.gateway import HEAD
 from tests.loop.recording import CHAT, DEADLINE_S, Room, is_valid
 from tests.model_server import Answer as Reply
@@ -159,7 +160,7 @@ async def settled(rig: Rig) -> None:
         assert all(message.content for message in session.transcript.messages if message.role == "tool")
     assert around.memo is None or around.memo.used == 0
     with trio.fail_after(20):
-        async with around.lease.held("write", "a test"):
+        async with Held(around.lease, "write", "a test"):
             pass
 
 

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from hookgate.protocol.chat import Chat
 from hookgate.protocol.values import ToolCall, ToolResult
 from hookgate.redaction.redactor import Redactor
 from hookgate.store.media import FileMedia
@@ -21,7 +22,7 @@ TEXT = f"notes\nthe door: {KNOWN}\n"
 
 async def sent(root: Path, content: bytes) -> ToolResult:
     (root / "file").write_bytes(content)
-    call_context.user.set("ann")
+    call_context.chat.set(Chat("test", "1", "ann"))
     tool = SendFile(Workspace(root), FileMedia(root.parent / "sent"), Redactor([KNOWN]))
     return await execute(tool, ToolCall("1", "send_file", {"path": "file"}))
 

@@ -11,6 +11,7 @@ import pytest
 import trio
 
 from hookgate.assembly.keeping.kept import Keeping
+from hookgate.protocol.chat import Chat
 from hookgate.protocol.values import ToolCall, ToolResult
 from hookgate.redaction.redactor import Redactor
 from hookgate.store.media.store import FileMedia
@@ -56,7 +57,7 @@ def call(root: Path, tmp_path: Path, kept: Keeping, unconfined: Sandbox) -> Call
     tools = {tool.spec.name: tool for tool in builtin_tools(parts)}
 
     async def called(name: str, **arguments: Any) -> ToolResult:
-        call_context.user.set("ann")
+        call_context.chat.set(Chat("test", "1", "ann"))
         with trio.fail_after(30):
             return await execute(tools[name], ToolCall("1", name, arguments))
 
