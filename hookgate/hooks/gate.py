@@ -7,7 +7,6 @@ reached, nor what the loop does with its verdicts.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from types import MappingProxyType
 from typing import TypeVar, cast
 
 import trio
@@ -22,7 +21,7 @@ from hookgate.hooks.recordings import Recordings
 from hookgate.hooks.rules import Mount
 from hookgate.hooks.stats import Stats
 from hookgate.hooks.verdicts import Allowed, Answered, Denied, Dropped, Replied
-from hookgate.hooks.walk import Walk, abort
+from hookgate.hooks.walk import Walk, abort, nobody
 from hookgate.protocol.approval import Wish
 from hookgate.protocol.chat import ChatMessage, Inbound, Outbound
 from hookgate.protocol.dataclasses import replace
@@ -145,12 +144,12 @@ class Gate:
         return cast("S", asked.subject)
 
     async def before_tool(
-        self, step: Step, call: ToolCall, owners: Mapping[str, str] = MappingProxyType({})
+        self, step: Step, call: ToolCall, owner_of: Callable[[str], str] = nobody
     ) -> Allowed | Answered | Denied:
         """All hooks but the owner of the tool that the call is for by then, which answers in `answer_owned`."""
         if not self._walk.chains.at(Stage.BEFORE_TOOL):
             return Allowed(call)
-        asked, ended = await self._walk.over(Question(Stage.BEFORE_TOOL, step, call), owners)
+        asked, ended = await self._walk.over(Question(Stage.BEFORE_TOOL, step, call), owner_of)
         passed = asked.subject
         assert isinstance(passed, ToolCall)  # noqa: S101 - a patch never changes the kind of a value
         match ended:
@@ -194,9 +193,10 @@ class Gate:
 
     async def answer_owned(self, step: Step, call: ToolCall, spec: ToolSpec) -> ToolResult:
         """Run an injected tool: its owner's before_tool, with the tool's own timeout, must respond."""
-        mount = next((m for m in self._walk.chains.at(Stage.BEFORE_TOOL) if m.name == spec.owner), None)
+        owner = spec.owner
+        mount = next((it for it in self._walk.chains.at(Stage.BEFORE_TOOL) if it.name == owner), None)
         if mount is None:
-            return decision.unanswered(spec.owner, "takes no before_tool calls")
+            return decision.unanswered(owner, "takes no before_tool calls")
         match await self._asking.ask(mount, Question(Stage.BEFORE_TOOL, step, call), spec.timeout_s):
             case Respond(result=result):
                 return result

@@ -5,8 +5,7 @@ What an answer means is in `decision.py`. The walk does not know what a stage's 
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from types import MappingProxyType
+from collections.abc import Callable, Mapping
 from typing import NoReturn
 
 from hookgate.hooks import decision
@@ -34,6 +33,11 @@ Walked = tuple[Question, tuple[Mount, Last] | None]
 """Where a walk ended: the last question, and whose answer ended it early, if one did."""
 
 
+def nobody(_tool: str) -> str:
+    """Who owns a tool that no hook has injected."""
+    return ""
+
+
 @dataclass
 class Walk:
     """`chains` may be exchanged at any time. A walk under way goes on with the new ones: it asks a dropped hook no
@@ -48,7 +52,7 @@ class Walk:
     chains: Chains
 
     async def over(
-        self, question: Question, owners: Mapping[str, str] = MappingProxyType({}), kept: Recall | None = None
+        self, question: Question, owner_of: Callable[[str], str] = nobody, kept: Recall | None = None
     ) -> Walked:
         """Ask each matching hook what its predecessors left.
 
@@ -61,7 +65,7 @@ class Walk:
         asked: dict[str, Asked] = {}
         first, stage = question, question.stage
         while True:
-            chains, seen, owner = self.chains, question, owners.get(question.tool) if owners else None
+            chains, seen, owner = self.chains, question, owner_of(question.tool)
             for mount in chains.matching(question):
                 if mount.name == owner or not mount.answers_at(stage):
                     continue

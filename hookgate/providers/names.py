@@ -36,7 +36,9 @@ class ToolNames:
 def tool_names(request: LLMRequest) -> ToolNames:
     """For the tools offered and for those that the transcript remembers."""
     names = dict.fromkeys(spec.name for spec in request.tools)
-    names.update((call.name, None) for message in request.messages for call in message.tool_calls)
+    for message in request.messages:
+        for call in message.tool_calls:
+            names[call.name] = None
     return map_names(tuple(names))
 
 

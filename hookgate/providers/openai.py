@@ -5,7 +5,7 @@ Strict in what it sends, lenient in what it reads. Knows no connection: `http.py
 
 from __future__ import annotations
 
-from collections.abc import AsyncGenerator, Callable, Iterable, Iterator, Sequence
+from collections.abc import AsyncGenerator, Callable, Iterable, Sequence
 from contextlib import asynccontextmanager
 
 from hookgate.protocol.codec import encode
@@ -72,7 +72,7 @@ def request_members(request: LLMRequest, names: ToolNames) -> dict[str, object]:
         "stream_options": {"include_usage": True},
         **request.options,
         "model": request.model,
-        "messages": list(_messages(request.messages, names)),
+        "messages": _messages(request.messages, names),
         "stream": True,
     }
     if request.tools:
@@ -80,18 +80,17 @@ def request_members(request: LLMRequest, names: ToolNames) -> dict[str, object]:
     return {name: value for name, value in members.items() if value is not None}
 
 
-def _messages(messages: Sequence[Message], names: ToolNames) -> Iterator[dict[str, object]]:
+def _messages(messages: Sequence[Message], names: ToolNames) -> list[dict[str, object]]:
     """Tool messages hold text alone, and must follow their call together: their media comes after them."""
-    held: list[str] = []
+    held, made = list[str](), list[dict[str, object]]()
     for message in messages:
-        if message.role != "tool" and held:
-            yield _media_of_tools(held)
-            held = []
         if message.role == "tool":
             held += message.media
-        yield _message(message, names)
-    if held:
-        yield _media_of_tools(held)
+        elif held:
+            made.append(_media_of_tools(held))
+            held = []
+        made.append(_message(message, names))
+    return [*made, _media_of_tools(held)] if held else made
 
 
 def _media_of_tools(media: Sequence[str]) -> dict[str, object]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import replace
 
 import pytest
@@ -106,13 +107,18 @@ async def test_other_hooks_see_a_declared_tool_and_may_take_it_away() -> None:
     assert _names(await gate_of(_owner("sky", CONTINUE), strip).before_llm(STEP, REQUEST)) == ["bash"]
 
 
+def owned_by(hook: str) -> Callable[[str], str]:
+    """Of all tools it has injected the weather."""
+    return lambda tool: hook if tool == "weather" else ""
+
+
 async def test_the_owner_of_a_tool_is_asked_last_and_apart() -> None:
     asked = Asked()
     owner = hook("a-owner", asked.saying("a-owner", Respond(ToolResult("sunny"))))
     other = hook("b-other", asked.saying("b-other"))
     gate = gate_of(owner, other)
     call, spec = replace(CALL, name="weather"), replace(WEATHER, provider="hook:a-owner")
-    assert await gate.before_tool(STEP, call, {"weather": "a-owner"}) == Allowed(call)
+    assert await gate.before_tool(STEP, call, owned_by("a-owner")) == Allowed(call)
     assert asked.names == ["b-other"]
     assert await gate.answer_owned(STEP, call, spec) == ToolResult("sunny")
     assert asked.names == ["b-other", "a-owner"]
@@ -125,7 +131,7 @@ async def test_the_tools_of_a_match_keep_no_call_from_its_owner_and_every_other_
     gate = gate_of(owner, hook("b-other", asked.saying("b-other"), rules=bash))
     assert _names(await gate.before_llm(STEP, REQUEST)) == ["bash", "weather"]
     call, spec = replace(CALL, name="weather"), replace(WEATHER, provider="hook:sky")
-    assert await gate.before_tool(STEP, call, {"weather": "sky"}) == Allowed(call)
+    assert await gate.before_tool(STEP, call, owned_by("sky")) == Allowed(call)
     assert (asked.names, await gate.answer_owned(STEP, call, spec)) == ([], ToolResult("sunny"))
 
 
@@ -167,7 +173,7 @@ async def test_an_owner_guards_what_a_call_of_its_tool_is_renamed_to() -> None:
     rename = hook("a-rename", asked.saying("a-rename", Modify({"name": "bash"})))
     owner = hook("b-owner", asked.saying("b-owner", Deny("no bash")))
     call = replace(CALL, name="weather")
-    verdict = await gate_of(rename, owner).before_tool(STEP, call, {"weather": "b-owner"})
+    verdict = await gate_of(rename, owner).before_tool(STEP, call, owned_by("b-owner"))
     assert isinstance(verdict, Denied)
     assert asked.names == ["a-rename", "b-owner"]
 
@@ -176,6 +182,6 @@ async def test_a_call_renamed_into_an_owned_tool_is_left_to_approval_and_then_it
     asked = Asked()
     rename = hook("a-rename", asked.saying("a-rename", Modify({"name": "weather"})))
     owner = hook("b-owner", asked.saying("b-owner", Respond(ToolResult("sunny"))))
-    verdict = await gate_of(rename, owner).before_tool(STEP, CALL, {"weather": "b-owner"})
+    verdict = await gate_of(rename, owner).before_tool(STEP, CALL, owned_by("b-owner"))
     assert verdict == Allowed(replace(CALL, name="weather"))
     assert asked.names == ["a-rename"]

@@ -106,10 +106,10 @@ class Batch:
     def _specs(self) -> dict[str, ToolSpec]:
         return {spec.name: spec for spec in reversed(self.request.tools)}
 
-    @cached_property
-    def owners(self) -> dict[str, str]:
-        """The hook that must answer a tool's calls, by the tool's name; only of injected tools."""
-        return {spec.name: spec.owner for spec in self.request.tools if spec.owner}
+    def owner(self, name: str) -> str:
+        """The hook that must answer this tool's calls; only of injected tools."""
+        spec = self.spec(name)
+        return spec.owner if spec is not None else ""
 
 
 @dataclass(frozen=True, slots=True)

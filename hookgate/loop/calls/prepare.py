@@ -80,7 +80,7 @@ def _looked_up(batch: Batch, call: ToolCall) -> tuple[ToolCall, ToolSpec] | Sett
 async def _judged(batch: Batch, call: ToolCall, spec: ToolSpec) -> Ready | Settled:
     """By hooks, then by approvers and people. Raises PolicyChanged where those who should judge have changed."""
     agent = batch.agent
-    verdict = await agent.gate.before_tool(batch.step, call, batch.owners)
+    verdict = await agent.gate.before_tool(batch.step, call, batch.owner)
     # It ends only where all that stand at that moment have been asked.
     judges = agent.gate.chains
     match verdict:

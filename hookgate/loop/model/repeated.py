@@ -22,8 +22,10 @@ _NO_LETTERS = re.compile(
 async def is_repeated(written: Iterable[str], messages: Iterable[Message]) -> bool:
     """Whether a user or a tool said any of it. Linear in the conversation, and lets others in meanwhile."""
     sought = [_letters(piece) for piece in written]
+    if not sought:
+        return False
     heard = dict.fromkeys(message.content for message in messages if message.role in ("user", "tool"))
-    for text in heard if sought else ():
+    for text in heard:
         letters = await trio.to_thread.run_sync(_letters, text, abandon_on_cancel=True)
         if any(piece in letters for piece in sought):
             return True

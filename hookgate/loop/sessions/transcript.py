@@ -64,7 +64,7 @@ class Transcript:
     @property
     def messages(self) -> tuple[Message, ...]:
         if self._messages is None:
-            self._messages = tuple(entry.message for entry in self._entries)
+            self._messages = tuple([entry.message for entry in self._entries])
         return self._messages
 
     def __len__(self) -> int:
