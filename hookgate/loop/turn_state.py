@@ -133,9 +133,9 @@ class Turn:
         self, *messages: Message, outbox: Sequence[Outbound] = (), handed_over: Container[str] = ()
     ) -> None:
         """Its message is answered, which is on its way to the chat from here on."""
-        row = await self.transcript.end("answered", *messages, outbox=outbox, handed_over=handed_over)
-        if row is not None:
-            self.outlet.delivery.wake(row.outbound.chat, row)
+        await self.outlet.delivery.bring(
+            self.transcript.end("answered", *messages, outbox=outbox, handed_over=handed_over)
+        )
 
     async def flush(self) -> None:
         """Until what is stored for the chat is there, so that what comes next comes after it."""

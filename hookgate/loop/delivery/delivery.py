@@ -6,7 +6,7 @@ bring, so that a start finds what a crash has left.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Awaitable, Callable, Mapping
 from contextlib import AbstractAsyncContextManager, AbstractContextManager, nullcontext
 from math import inf
 
@@ -66,10 +66,22 @@ class Delivery:
         """There may be something to bring that nobody has told of."""
         self._changed.set()
 
-    def wake(self, chat: Chat, row: Row | None = None) -> None:
-        """Something for this chat has been stored. `row`: what is next there by now."""
+    async def bring(self, storing: Awaitable[Row | None]) -> None:
+        """What is next in its chat once this is stored. Whoever looks at the journal may find it there, and bring it,
+        before the one who stores it hears of that."""
+        meanwhile = set[str]()
+        self._ways.meanwhile[id(meanwhile)] = meanwhile
+        try:
+            row = await storing
+        finally:
+            del self._ways.meanwhile[id(meanwhile)]
+        if row is not None and (queue := self._queue(row.outbound.chat)) is not None:
+            queue.wake(None if row.id in meanwhile else row)
+
+    def wake(self, chat: Chat) -> None:
+        """Something for this chat has been stored."""
         if (queue := self._queue(chat)) is not None:
-            queue.wake(row)
+            queue.wake()
 
     def write(self, claim: Claim, chat: Chat, text: str | None) -> None:
         """A piece of a reply while it is written; None: what came so far is void. Where the channel can edit, people

@@ -51,7 +51,8 @@ class Ways:
     gets nothing, since its channel has asked for that, or a preview has just gone there. `shown`: by row the text of
     its preview, where that is known. `arrived`: by session key the row that is next there, and the receipts of those
     of its parts that are there already: what was sent is not sent again because a store that fails does not hear of
-    it."""
+    it. `meanwhile`: for each who is storing something, the rows that have changed since that began: what the store
+    tells of these may be old by the time it is heard."""
 
     posting: Posting
     channels: Mapping[str, Channel]
@@ -61,12 +62,18 @@ class Ways:
     quiet: dict[str, float] = field(default_factory=dict[str, float])
     shown: dict[str, str] = field(default_factory=dict[str, str])
     arrived: dict[str, tuple[str, list[str]]] = field(default_factory=dict[str, tuple[str, list[str]]])
+    meanwhile: dict[int, set[str]] = field(default_factory=dict[int, set[str]])
 
     def receipts(self, row: Row) -> list[str]:
         key = row.outbound.chat.session_key
         if key not in self.arrived or self.arrived[key][0] != row.id:
             self.arrived[key] = (row.id, [])
         return self.arrived[key][1]
+
+    def changed(self, row: str) -> None:
+        """It has got a preview, or its end."""
+        for rows in self.meanwhile.values():
+            rows.add(row)
 
 
 class ChatQueue:
@@ -118,6 +125,7 @@ class ChatQueue:
         """The row that was next is there, or will never be, and that is stored."""
         self._ways.arrived.pop(self.chat.session_key, None)
         self._ways.shown.pop(row, None)
+        self._ways.changed(row)
         self._pause.cancel()
         if self.stuck:
             self.stuck = ""
@@ -276,4 +284,5 @@ class ChatQueue:
             if receipt != row.preview:
                 preview.row = replace(row, preview=receipt)
                 await posting.previewed(row.id, receipt)
+                self._ways.changed(row.id)
         self._ways.quiet[self.chat.session_key] = trio.current_time() + pause_s

@@ -73,12 +73,16 @@ async def test_whoever_waits_for_the_last_row_waits_until_it_is_there_and_not_un
     accepted = await journal.intake.accept(Arrival(Inbound(CHAT, "?"), "main", ""))
     claim = await journal.work.claim("test", 60, accepted.conversation, accepted.id)
     assert claim is not None
-    ended = await journal.work.complete(claim, "answered", (), [Outbound(CHAT, "one"), Outbound(CHAT, "two")])
-    assert ended.row is not None
-    assert not ended.row.last
-    async with delivering(journal, post) as delivery:
+
+    async def ends() -> Row | None:
+        ended = await journal.work.complete(claim, "answered", (), [Outbound(CHAT, "one"), Outbound(CHAT, "two")])
+        assert ended.row is not None
+        assert not ended.row.last
         stores[ended.row.id].set()
-        delivery.wake(CHAT, ended.row)
+        return ended.row
+
+    async with delivering(journal, post) as delivery:
+        await delivery.bring(ends())
         assert await delivery.flush(CHAT) == ""
         assert post.texts == ["one", "two"]
         # Of what is sent alone, the next start would not know.

@@ -7,7 +7,6 @@ from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from itertools import pairwise
 from math import inf
 from pathlib import Path
-from typing import Any
 
 import pytest
 import trio
@@ -21,13 +20,12 @@ from hookgate.protocol.hook.answers import CONTINUE
 from hookgate.protocol.hook.stages import Stage
 from hookgate.protocol.journal.interfaces import Journal
 from hookgate.protocol.journal.values import Arrival, Claim, Fenced
-from hookgate.protocol.values import LLMReply, LLMRequest
-from hookgate.providers.scripted import ScriptStep
 from hookgate.store.attempts import GIVEN_UP, NOTHING_SAID, UNSAID
 from hookgate.store.journal import open_journal
 from hookgate.store.memory import MemoryJournal
 from tests.loop.delivery.post import EDIT_S, GROUP_EDIT_S, Board, delivering
-from tests.loop.recording import CHAT, Bench, FunctionTool, Scripted, asks_for, hook, says
+from tests.loop.delivery.slow import editing
+from tests.loop.recording import CHAT, Bench, FunctionTool, asks_for, hook, says
 
 GROUP = Chat("test", "9", sender="ann", chat_type="group")
 
@@ -306,33 +304,6 @@ async def test_a_row_that_is_still_written_is_nobodys_to_bring_and_nothing_that_
 
 
 # --- in a turn ---
-
-
-class Slow(Scripted):
-    """Says the first half of a reply, and the rest when it is told to go on."""
-
-    def __init__(self, *steps: ScriptStep) -> None:
-        super().__init__([], *steps)
-        self.go_on = trio.Event()
-
-    async def complete(self, request: LLMRequest, on_text: Callable[[str], None]) -> LLMReply:
-        reply = await super().complete(request, lambda _text: None)
-        half = len(reply.content) // 2
-        on_text(reply.content[:half])
-        await self.go_on.wait()
-        on_text(reply.content[half:])
-        return reply
-
-
-@asynccontextmanager
-async def editing(
-    bench: Callable[..., Bench], *steps: ScriptStep, **parts: Any
-) -> AsyncGenerator[tuple[Bench, Board, Slow]]:
-    """A gateway whose chat is a board."""
-    provider, board = Slow(*steps), Board(edit_s=0.0)
-    made = bench(providers={"p": provider}, room=board, **parts)
-    async with made.opened():
-        yield made, board, provider
 
 
 async def test_what_is_said_before_calls_is_a_message_of_its_own(
