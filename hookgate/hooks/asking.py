@@ -13,17 +13,21 @@ import structlog
 
 from hookgate.hooks import decision
 from hookgate.hooks.emitter import Emitter
-from hookgate.hooks.rules import Mount, joined
+from hookgate.hooks.inside import InsideHook
+from hookgate.hooks.rules import Mount, Rules, joined
 from hookgate.hooks.stats import Stats
 from hookgate.protocol.codec import decode, encode
+from hookgate.protocol.events.event import Event
 from hookgate.protocol.events.inside import FailedOpen
-from hookgate.protocol.events.payloads import GateDecision, HookFailed, StageCall
+from hookgate.protocol.events.payloads import GateDecision, HookFailed, StageCall, TurnEnd
 from hookgate.protocol.hook.answers import CONTINUE, Answer, Continue, Failed, Modify, Respond
 from hookgate.protocol.hook.judgement import Judgement
+from hookgate.protocol.hook.match import Observed
 from hookgate.protocol.hook.said import answer_members
 from hookgate.protocol.hook.stages import Question, Stage
 from hookgate.protocol.interfaces import Hook, Recall
 from hookgate.protocol.journal.values import Asked
+from hookgate.protocol.values import Step
 
 log = structlog.get_logger("hookgate.hooks")
 
@@ -36,9 +40,12 @@ class Asking:
         self._hooks: dict[str, Hook] = {}
         self._events = events
         self._redact = redact
+        ends = Rules(observe=Observed((TurnEnd.kind,)), inside=True)
+        events.join(Mount(InsideHook("failures", hear=self._turn_ended), ends))
 
     def mount(self, mounts: Sequence[Mount]) -> None:
         """From here on these hooks are counted; one that stays keeps its figures."""
+        self._tell_counted()
         self.stats = {mount.name: self.stats.get(mount.name, Stats()) for mount in mounts}
         before, self._hooks = self._hooks, {mount.name: mount.hook for mount in mounts}
         for name, hook in self._hooks.items():
@@ -114,15 +121,25 @@ class Asking:
     def _warn(self, question: Question, failed: HookFailed) -> None:
         """Every failure counts; what is the same again is not each time a line."""
         stats = self.stats.get(failed.hook)
-        times = stats.failed(question.stage, failed.reason, question.tool) if stats is not None else 1
-        if not times:
-            return
+        if times := stats.failed(failed, question.tool) if stats is not None else 1:
+            self._tell_failed(failed, times, question.step)
+
+    def _turn_ended(self, event: Event) -> None:
+        """Nobody leaves a turn without knowing what passed in it."""
+        if event.step is None or not event.step.parent_turn_id:
+            self._tell_counted(event.step)
+
+    def _tell_counted(self, step: Step | None = None) -> None:
+        for stats in self.stats.values():
+            if (counted := stats.counted()) is not None:
+                self._tell_failed(*counted, step)
+
+    def _tell_failed(self, failed: HookFailed, times: int, step: Step | None) -> None:
         said = {"stage": failed.stage, "reason": failed.reason, "policy": failed.policy, "times": times}
         passed = {"let_through": failed.let_through} if failed.let_through else {}
         log.warning("hook_failed", hook=failed.hook, **said, **passed)
         if failed.let_through:
-            heard = FailedOpen(failed.hook, failed.stage, failed.reason, failed.let_through, times)
-            self._events.emit(heard, question.step)
+            self._events.emit(FailedOpen(failed.hook, failed.stage, failed.reason, failed.let_through, times), step)
 
     def _tell(self, mount: Mount, question: Question, decided: tuple[Answer, bool, int]) -> None:
         if self._events.heard(GateDecision):

@@ -6,11 +6,13 @@ from collections import Counter, deque
 from time import monotonic
 
 from hookgate.protocol.dataclasses import dataclass
+from hookgate.protocol.events.payloads import HookFailed
 from hookgate.protocol.hook.stages import Stage
 
 KEPT = 1024
 QUIET_S = 10.0
-"""Of a hook that fails at every call the same is reported once in this time, with how often it failed since."""
+"""Of a hook that fails at every call the same is told once in this time, with how often it failed since; what is left
+when a turn ends is told then."""
 MOST_TOLD = 16
 """So many different things in that time: a model makes up names of tools without end."""
 
@@ -29,9 +31,10 @@ class Stats:
         self.failures = 0
         self.decisions = Counter[str]()
         self._durations_ns: deque[int] = deque(maxlen=KEPT)
-        self._streaks: dict[Stage, _Streak] = {}
+        self._streaks: dict[str, _Streak] = {}
+        self._told: dict[tuple[str, str], float] = {}
         self._untold = 0
-        self._told: dict[tuple[Stage, str], float] = {}
+        self._counted: HookFailed | None = None
 
     def record(self, action: str, duration_ns: int) -> bool:
         """Whether it has failed somewhere and not succeeded since."""
@@ -55,19 +58,30 @@ class Stats:
             for stage, streak in self._streaks.items()
         )
 
-    def failed(self, stage: Stage, reason: str, tool: str = "") -> int:
+    def failed(self, failure: HookFailed, tool: str = "") -> int:
         """How often it has failed since something of it was told last; 0 where it has just been told of this tool at
-        this stage, or of very many."""
+        this stage, or of very many: then it is counted."""
+        stage, now = failure.stage, monotonic()
         before = self._streaks.get(stage)
-        self._streaks[stage] = _Streak(before.count + 1 if before else 1, reason)
+        self._streaks[stage] = _Streak(before.count + 1 if before else 1, failure.reason)
         self.failures += 1
         self._untold += 1
-        now = monotonic()
         self._told = {thing: at for thing, at in self._told.items() if now - at < QUIET_S}
         if (stage, tool) in self._told or len(self._told) >= MOST_TOLD:
+            if failure.let_through or self._counted is None:
+                self._counted = failure
             return 0
         self._told[stage, tool] = now
-        times, self._untold = self._untold, 0
+        return self._tell()
+
+    def counted(self) -> tuple[HookFailed, int] | None:
+        """What was counted and is told now: one of these failures, the last that let something through where one did,
+        and how many there are; None: all was told."""
+        counted = self._counted
+        return None if counted is None else (counted, self._tell())
+
+    def _tell(self) -> int:
+        times, self._untold, self._counted = self._untold, 0, None
         return times
 
     def succeeded(self, stage: Stage) -> int:

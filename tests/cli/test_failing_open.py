@@ -11,6 +11,7 @@ import trio
 
 from hookgate.control.client import call
 from hookgate.hooks.stats import MOST_TOLD, Stats
+from hookgate.protocol.events.payloads import HookFailed
 from hookgate.protocol.hook.stages import Stage
 from tests.cli.program import PROMPT, configured, open_pipes, open_terminal, run
 from tests.model_server import calls, open_model_server, says
@@ -84,7 +85,6 @@ async def test_the_prompt_and_the_lists_say_failing_until_it_succeeds_again(tmp_
             await screen.sees("! guard failed at before_tool: error 1: no licence; the call of ls was let through")
             # The prompt says so, before the answer or behind it.
             await screen.stands((50, 200), lambda rows: over(rows, "done 0", "[guard failing] >"))
-            # Soon after the first it is counted, not told.
             await screen.type("look\r")
             await screen.stands((50, 200), lambda rows: over(rows, "done 1", "[guard failing] >"))
             await screen.type("/hooks\r")
@@ -100,7 +100,7 @@ async def test_the_prompt_and_the_lists_say_failing_until_it_succeeds_again(tmp_
             await screen.type("/hooks\r")
             await screen.sees("guard  up")
         shown = screen.shown
-    assert shown.count("! guard failed") == 1
+    assert shown.count("! guard failed") == 2
     # The log stands on the same screen.
     assert "hook_failed" not in shown
 
@@ -113,14 +113,38 @@ async def test_each_other_thing_that_a_failing_hook_lets_through_is_told_at_once
     passed = [line.partition("no licence; ")[2] for line in said.splitlines() if line.startswith("! guard failed")]
     # The second ls is in the count of what comes next.
     again = "the call of read was let through (2 failures since the last such line)"
-    assert passed == ["the call of ls was let through", again]
-    assert said.count("hook_failed") == 2
+    assert passed == ["the call of ls was let through", again, "the call of ls was let through"]
+    assert said.count("hook_failed") == 3
+
+
+async def test_what_was_counted_of_a_failing_hook_is_told_when_the_turn_ends(tmp_path: Path) -> None:
+    asked = [calls((str(n), "ls", "{}")) for n in range(5)]
+    async with open_model_server(*asked, says("done")) as server:
+        configured(tmp_path, server.base_url, guard(tmp_path, "error"))
+        said = (await run(tmp_path, "chat", "--once", "look")).stderr.decode().splitlines()
+    line = "! guard failed at before_tool: error 1: no licence; the call of ls was let through"
+    assert [it for it in said if it.startswith("! guard")] == [line, f"{line} (4 failures since the last such line)"]
+    assert [it.partition("times=")[2] for it in said if "hook_failed" in it] == ["1", "4"]
+
+
+def failure(tool: str, let_through: str | None = None) -> HookFailed:
+    return HookFailed("guard", Stage.BEFORE_TOOL, f"no licence for {tool}", "continue", let_through)
 
 
 def test_of_a_hook_that_fails_at_ever_other_tools_not_every_failure_is_a_line() -> None:
     stats = Stats()
-    told = [stats.failed(Stage.BEFORE_TOOL, "no licence", f"tool{n}") for n in range(MOST_TOLD + 5)]
+    told = [stats.failed(failure(f"tool{n}"), f"tool{n}") for n in range(MOST_TOLD + 5)]
     assert told == [1] * MOST_TOLD + [0] * 5
+
+
+def test_of_what_was_counted_one_that_let_something_through_is_told() -> None:
+    stats = Stats()
+    for one in (failure("ls"), failure("ls"), failure("read", "the call of read"), failure("ls")):
+        stats.failed(one, "ls")
+    counted = stats.counted()
+    assert counted is not None
+    assert (counted[0].let_through, counted[1]) == ("the call of read", 3)
+    assert stats.counted() is None
 
 
 async def test_a_hook_that_fails_closed_is_in_the_log_and_no_call_is_said_to_pass(tmp_path: Path) -> None:

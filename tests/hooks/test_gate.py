@@ -14,6 +14,7 @@ from hookgate.hooks.rules import Mount, Policy, Rules
 from hookgate.protocol.chat import Chat, Inbound, Outbound
 from hookgate.protocol.errors import SessionAborted, TurnAborted
 from hookgate.protocol.events.event import Event
+from hookgate.protocol.events.inside import FailedOpen
 from hookgate.protocol.events.payloads import HookFailed, HookModified, ToolExecSkipped
 from hookgate.protocol.hook.answers import CONTINUE, Abort, Answer, Approve, Deny, Modify, Respond
 from hookgate.protocol.hook.hello import Hello
@@ -435,6 +436,15 @@ async def test_an_exchange_keeps_the_counters_of_hooks_that_stay() -> None:
     await gate.before_tool(STEP, CALL)
     gate.mount([hook("a", Asked().saying("a"))])
     assert {name: stats.calls for name, stats in gate.stats.items()} == {"a": 1}
+
+
+async def test_what_was_counted_of_a_hook_that_is_dropped_is_told_before() -> None:
+    events = list[Event]()
+    gate = gate_of(hook("bad", _broken), sink(events, FailedOpen.kind))
+    for _ in range(3):
+        await gate.before_tool(STEP, CALL)
+    gate.mount([])
+    assert [it.payload.times for it in events if isinstance(it.payload, FailedOpen)] == [1, 2]
 
 
 # --- reading along ---
