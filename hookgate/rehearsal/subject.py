@@ -71,8 +71,12 @@ class Subject:
         """The tool of its own that this is a call of; a gateway offers none of a hook that only watches."""
         if self.process is None or self.plan.rules.mode != "enforce" or question.stage is not Stage.BEFORE_TOOL:
             return None
-        declared = {spec.name: spec for spec in self.process.declared.tools}
-        return declared.get(question.tool) or self.added.get(question.tool)
+        return self.brought(question.tool)
+
+    def brought(self, tool: str) -> ToolSpec | None:
+        """What it says of a tool, in its hello or in a request so far."""
+        declared = () if self.process is None else self.process.declared.tools
+        return next((spec for spec in declared if spec.name == tool), self.added.get(tool))
 
     async def learn(self, question: Question) -> None:
         """As in a gateway it sees a request before a call: the tool may be one that it adds there."""

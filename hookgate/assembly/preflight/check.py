@@ -26,7 +26,7 @@ NO_START = "serve will not start"
 def check_tools(config: Config, base: Path) -> None:
     """Raises ConfigError for what would keep the gateway from starting: an override or alias that is about no
     argument of a built-in tool, an MCP server whose extra is not installed or whose token is not set."""
-    selection(config.tools, built_in(config))
+    selection(config.tools, built_in())
     if config.mcp.servers or config.mcp.model_may_connect:
         from hookgate.assembly.tools.mcp import server_specs
 
@@ -77,9 +77,9 @@ def unkept(config: Config) -> str:
     return "" if found else "without bubblewrap nothing keeps it from that"
 
 
-def built_in(config: Config) -> Registry:
-    """The built-in tools, to be looked at: none of them is to be run. Raises ConfigError."""
-    folder = configuration.workspace_folder(config)
+def built_in() -> Registry:
+    """The built-in tools, to be looked at: none of them is to be run."""
+    folder = Path()
     nowhere = Sandbox("none", folder, folder, "")
     registry = Registry()
     for tool in builtin_tools(Parts(Workspace(folder), nowhere, {}, Background(folder))):

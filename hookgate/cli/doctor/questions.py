@@ -19,7 +19,7 @@ WORDS = "hello from hookgate doctor"
 
 def question(config: Config, match: MatchSection, stage: Stage) -> Question:
     """As close to the match as its patterns show. Nothing is run, whatever is answered."""
-    step, spec = _step(config, match), _tool(config, match)
+    step, spec = _step(config, match), _tool(match)
     arguments = sample(spec.parameters)
     call = ToolCall("call_doctor", spec.name, arguments if isinstance(arguments, dict) else {})
     match stage:
@@ -50,8 +50,8 @@ def _step(config: Config, match: MatchSection) -> Step:
     return Step(config.agent.name, "turn-doctor", Inbound(chat, WORDS), model=model, roles=roles)
 
 
-def _tool(config: Config, match: MatchSection) -> ToolSpec:
-    specs = {tool.spec.name: tool.spec for tool in built_in(config).snapshot().tools.values()}
+def _tool(match: MatchSection) -> ToolSpec:
+    specs = {spec.name: spec for spec in built_in().snapshot().specs}
     name = _covered(match.tools, ("bash", *specs))
     return specs.get(name, ToolSpec(name, "", {"type": "object", "properties": {}}))
 

@@ -6,8 +6,9 @@ from dataclasses import asdict
 
 import trio
 
+from hookgate.cli.hooks.preparing import prepared
 from hookgate.cli.hooks.subjects import Named, plan_of, quiet, telling
-from hookgate.cli.hooks.trying import About, prepare, question_of
+from hookgate.cli.hooks.trying import About, question_of
 from hookgate.cli.hooks.wording import call_of
 from hookgate.cli.printing import failed, say, say_json
 from hookgate.protocol.dataclasses import dataclass
@@ -30,7 +31,7 @@ async def bench_hook(named: Named, about: About, calls: int, *, as_json: bool) -
     question = question_of(config, about)
     rows: list[_Row] = []
     async with open_subject(plan, telling(named, plan)) as subject:
-        await prepare(subject, question)
+        question, _ = await prepared(config, subject, question, recorded=about.file is not None)
         if why := subject.absent or subject.unasked(question):
             return failed(f"{plan.name}: {why}")
         for callers in CALLERS:

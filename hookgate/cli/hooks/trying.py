@@ -11,9 +11,10 @@ from typing import cast
 from hookgate.channels.printable import printable
 from hookgate.check.advice import about_node
 from hookgate.cli.hooks.explain import step_of
+from hookgate.cli.hooks.preparing import prepared
 from hookgate.cli.hooks.subjects import Named, plan_of, quiet, telling
 from hookgate.cli.hooks.wording import call_of
-from hookgate.cli.printing import say, say_json
+from hookgate.cli.printing import complain, say, say_json
 from hookgate.config import ConfigError
 from hookgate.hooks.children.mounts import Plan
 from hookgate.protocol.codec import decode
@@ -23,9 +24,8 @@ from hookgate.protocol.hook.stages import Question, Stage, subject_members
 from hookgate.protocol.values import JsonObject
 from hookgate.rehearsal.questions import Words, made_up
 from hookgate.rehearsal.recording import Broken, Recorded, read_recording
-from hookgate.rehearsal.subject import Asked, Subject, open_subject
+from hookgate.rehearsal.subject import Asked, open_subject
 from hookgate.sections import Config
-from hookgate.tools.names import ALL
 
 LINES_HEARD = 50
 """Of its stderr, for what is known to help."""
@@ -62,11 +62,15 @@ async def try_hook(named: Named, about: About, *, as_json: bool) -> int:
         heard.extend(lines)
 
     async with open_subject(plan, replace(told, stderr=take)) as subject:
-        await prepare(subject, question)
+        question, unfit = await prepared(config, subject, question, recorded=about.file is not None)
         asked = await subject.ask(question)
+    if asked.verdict.unasked:
+        unfit = ""
+    if unfit:
+        complain(f"note: no gateway makes this call of {question.tool}: {unfit}")
     audit = plan.rules.mode != "enforce"
     if as_json:
-        say_json(_members(plan.name, question, asked, plan.rules.mode))
+        say_json(_members(plan, question, asked, unfit))
     else:
         for line in _lines(plan, question, asked, configured=not named.is_program):
             say(line)
@@ -75,12 +79,6 @@ async def try_hook(named: Named, about: About, *, as_json: bool) -> int:
     if asked.verdict.failed and named.is_program and asked.verdict.decision == "allowed":
         return 2
     return 0 if audit else STATUS[asked.verdict.decision]
-
-
-async def prepare(subject: Subject, question: Question) -> None:
-    """A tool that hookgate has not may be one that the hook adds to requests."""
-    if question.tool not in ALL:
-        await subject.learn(question)
 
 
 def question_of(config: Config, about: About) -> Question:
@@ -150,10 +148,10 @@ def _read(file: Path) -> Iterator[Recorded | Broken]:
         raise ConfigError(f"{file}: {error.strerror}") from None
 
 
-def _members(name: str, question: Question, asked: Asked, mode: str) -> dict[str, object]:
+def _members(plan: Plan, question: Question, asked: Asked, unfit: str) -> dict[str, object]:
     verdict = asked.verdict
     members: dict[str, object] = {
-        "hook": name,
+        "hook": plan.name,
         "stage": question.stage,
         "tool": question.tool,
         "subject": subject_members(question.subject),
@@ -162,9 +160,10 @@ def _members(name: str, question: Question, asked: Asked, mode: str) -> dict[str
         "model_reads": verdict.model_reads,
         "diff": verdict.patch,
         "ms": round(asked.duration_ns / 1e6, 3),
-        "mode": mode,
+        "mode": plan.rules.mode,
         "failed": verdict.failed,
         "unasked": verdict.unasked,
+        "unfit": unfit,
     }
     return {key: value for key, value in members.items() if value not in ("", ())}
 

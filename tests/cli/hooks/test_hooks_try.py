@@ -236,6 +236,63 @@ async def test_the_call_of_a_tool_that_it_adds_to_requests_is_that_of_a_tool_of_
     assert ended.returncode == status
 
 
+NEEDS_ID = {"type": "object", "properties": {"id": {"type": "integer"}}, "required": ["id"]}
+
+
+@pytest.mark.parametrize(
+    ("given", "why"),
+    [
+        (
+            ("--args", '{"comand": "rm -rf /"}'),
+            "('comand' was unexpected) (did you mean command?); command is required",
+        ),
+        (("--stage", "approve_tool", "--args", '{"command": 3}'), 'command: 3 is not of type "string"'),
+        (("--stage", "after_tool", "--tool", "read"), "path is required"),
+        (("--tool", "ticket", "--args", '{"id": "one"}'), 'id: "one" is not of type "integer"'),
+        (("--tool", "added", "--args", '{"ID": 1}'), "id is required"),
+    ],
+)
+async def test_a_note_says_why_no_gateway_would_make_the_call(folder: Path, given: tuple[str, ...], why: str) -> None:
+    """Of tools that are built in, that the hook declares, and that it adds to requests; it is asked all the same."""
+    own, added = (
+        {"type": "function", "function": {"name": it, "parameters": NEEDS_ID}} for it in ("ticket", "added")
+    )
+    answers = {
+        "hook.hello": {"stages": ["before_llm", "before_tool", "approve_tool", "after_tool"], "tools": [own]},
+        "hook.before_llm": {"action": "modify", "request": {"tools": [added]}},
+        "hook.approve_tool": {"approved": True},
+    }
+    (folder / "tools.py").write_text(
+        f"import json, sys\nfor line in sys.stdin:\n    call, answers = json.loads(line), {answers!r}\n"
+        "    result = answers.get(call['method'], {'action': 'continue'})\n"
+        "    print(json.dumps({'id': call['id'], 'result': result}), flush=True)\n"
+    )
+    given = (*given, "--", sys.executable, "tools.py")
+    shown, members = await run(folder, "hooks", "try", *given), await run(folder, "hooks", "try", "--json", *given)
+    note = shown.stderr.decode()
+    assert (note.startswith("note: no gateway makes this call of "), why in note) == (True, True), shown
+    assert json.loads(members.stdout)["unfit"] in note
+    # Of a tool of its own, that it does not answer.
+    owned = not {"ticket", "added"}.isdisjoint(given)
+    assert (shown.returncode, b"unanswered" in shown.stdout) == (int(owned), owned)
+
+
+async def test_a_call_is_asked_about_as_a_gateway_hands_it_to_hooks(folder: Path) -> None:
+    aliases = '[tools.aliases.bash]\ncmd = "command"\n'
+    (folder / "hookgate.toml").write_text(f"{aliases}{CONFIG}")
+    ended = await tried(folder, "--args", '{"cmd": "ls -l"}')
+    assert (ended.stdout.decode().splitlines()[0], ended.stderr) == (
+        'before_tool bash {"command":"ls -l"}: allowed',
+        b"",
+    )
+    # Nobody is asked, so nothing is amiss; and what was recorded has been made.
+    assert (await tried(folder, "--tool", "write")).stderr == b""
+    asked = '"stage": "before_tool", "params": {"tool": "bash", "arguments": {}}, "answer": {"action": "continue"}'
+    (folder / "calls.jsonl").write_text(f'{{"kind": "stage_call", "payload": {{"hook": "child", {asked}}}}}')
+    ended = await tried(folder, "--from", "calls.jsonl")
+    assert (ended.stdout.decode().splitlines()[0], ended.stderr) == ("before_tool bash {}: allowed", b"")
+
+
 async def test_a_tool_of_hookgates_own_is_not_looked_for_in_requests(folder: Path) -> None:
     (folder / "added.py").write_text(
         HINTED.replace(
