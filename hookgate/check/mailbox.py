@@ -36,10 +36,14 @@ Answered = Result | ErrorAnswer
 
 @dataclass
 class Heard:
-    """What every process of one run wrote to stdout beside answers."""
+    """What every process of one run wrote to stdout beside answers. `place`: where the first of `lines` stood;
+    `twice`: by method, the first request that had a second answer, and `second`: the first of these."""
 
     noise: int = 0
     lines: list[str] = field(default_factory=list[str])
+    place: str = ""
+    twice: dict[str, str] = field(default_factory=dict[str, str])
+    second: str = ""
     unversioned: int = 0
     methods: set[str] = field(default_factory=set[str])
 
@@ -47,28 +51,34 @@ class Heard:
     def flooded(self) -> bool:
         return self.noise > MAX_NOISE
 
-    def note_noise(self, line: bytes) -> None:
+    def note_noise(self, line: bytes, place: str) -> None:
         self.noise += 1
+        self.place = self.place or place
         if len(self.lines) < QUOTED:
             self.lines.append(_shown(line))
+
+    def note_twice(self, method: str, named: str, line: bytes) -> None:
+        self.twice.setdefault(method, named)
+        self.second = self.second or _shown(line)
 
 
 class Mailbox:
     """Gives ids from 1 and reads answers in any order.
 
-    `strays`: answers that nobody asked for, as they were written; `noise`: the first lines that are no answers.
-    `owed`: frames that refuse what the hook asked.
+    `strays`: answers that nobody asked for, as they were written, and where they stood; `noise`: the first lines that
+    are no answers. `owed`: frames that refuse what the hook asked.
     """
 
     def __init__(self, heard: Heard) -> None:
         self.answers: dict[int, Answered] = {}
-        self.strays: list[str] = []
+        self.strays: list[tuple[str, str]] = []
         self.noise: list[str] = []
         self.owed: list[bytes] = []
         self.heard = heard
         self._lines = LineSplitter()
-        self._last_id = 0
+        self._asked: list[str] = []
         self._pending: set[int] = set()
+        self._answered = 0
 
     @property
     def owes_answers(self) -> bool:
@@ -77,13 +87,14 @@ class Mailbox:
     @property
     def unread(self) -> str:
         """What came first that answers nothing, in quotes."""
-        return quoted([*self.noise, *self.strays], self._lines.begun)
+        return quoted([*self.noise, *(line for line, _ in self.strays)], self._lines.begun)
 
     def request(self, method: str, params: bytes) -> tuple[int, bytes]:
         """A new call: its id and its frame."""
-        self._last_id += 1
-        self._pending.add(self._last_id)
-        return self._last_id, request_frame(self._last_id, method, params)
+        self._asked.append(method)
+        call_id = len(self._asked)
+        self._pending.add(call_id)
+        return call_id, request_frame(call_id, method, params)
 
     def receive(self, data: bytes) -> None:
         for line in self._lines.feed(data):
@@ -94,7 +105,7 @@ class Mailbox:
             return
         message = _message(line)
         if message is None:
-            self.heard.note_noise(line)
+            self.heard.note_noise(line, self._place)
             if len(self.noise) < QUOTED:
                 self.noise.append(_shown(line))
         elif "method" in message:
@@ -112,11 +123,23 @@ class Mailbox:
         self.heard.unversioned += message.get("jsonrpc") != "2.0"
         call_id = message.get("id")
         # type() and not isinstance: True is an int in Python and equals 1, but is no id.
-        if type(call_id) is not int or call_id not in self._pending:
-            self.strays.append(_shown(line))
-            return
-        self._pending.discard(call_id)
-        self.answers[call_id] = _answered(message, line)
+        if type(call_id) is int and call_id in self._pending:
+            self._pending.discard(call_id)
+            self._answered = call_id
+            self.answers[call_id] = _answered(message, line)
+        elif type(call_id) is int and call_id in self.answers:
+            self.heard.note_twice(self._asked[call_id - 1], self._named(call_id), line)
+        else:
+            self.strays.append((_shown(line), self._place))
+
+    @property
+    def _place(self) -> str:
+        """Between which answers of the stream it is; with several calls under way only the one before is known."""
+        after = f"after the answer to {self._named(self._answered)}" if self._answered else "before any answer"
+        return after if len(self._pending) != 1 else f"{after}, before that to {self._named(min(self._pending))}"
+
+    def _named(self, call_id: int) -> str:
+        return f"{self._asked[call_id - 1].removeprefix('hook.')} (id {call_id})"
 
 
 def _message(line: bytes) -> dict[str, Any] | None:

@@ -37,6 +37,7 @@ from hookgate.check.probes import (
 )
 from hookgate.check.report import Finding, Report, failed, skipped
 from hookgate.check.stream import (
+    answers_finding,
     probe_big_line,
     probe_cancel,
     probe_end_of_input,
@@ -117,7 +118,7 @@ async def check(
     if scope.cancelled_caught:
         trial.findings.append(_out_of_time(trial))
     if trial.known.declared or trial.heard.noise:
-        trial.findings.append(stdout_finding(trial.heard))
+        trial.findings += [answers_finding(trial.heard), stdout_finding(trial.heard)]
     if trial.known.declared is None:
         trial.findings.append(skipped("everything else", "not checked: it has to say hello first"))
     return Report(command, tuple(trial.findings), trial.known.declared, monotonic() - began)
@@ -193,13 +194,13 @@ async def _judge(probe: Probe, hook: Subject, trial: _Trial) -> Finding:
     strays = [*hook.mailbox.strays]
     hook.mailbox.strays.clear()
     hook.mailbox.noise.clear()
-    return _with_stray(finding, strays[0]) if strays else finding
+    return _with_stray(finding, *strays[0]) if strays else finding
 
 
-def _with_stray(finding: Finding, stray: str) -> Finding:
+def _with_stray(finding: Finding, stray: str, place: str) -> Finding:
     if finding.verdict == "FAIL":
         return replace(finding, what=f"{finding.what}; this came instead: {stray!r}", fix=STRAY_FIX)
-    return failed(finding.check, f"an answer that nobody asked for: {stray!r}", STRAY_FIX)
+    return failed(finding.check, f"an answer that nobody asked for, {place}: {stray!r}", STRAY_FIX)
 
 
 def _out_of_time(trial: _Trial) -> Finding:

@@ -178,12 +178,21 @@ async def probe_events(hook: Subject, known: Known) -> Finding:
 # --- stdout and the end -------------------------------------------------------------------------------------
 
 
+def answers_finding(heard: Heard) -> Finding:
+    """About what all processes of the run answered once more: the next check may be the one that reads it."""
+    if heard.twice:
+        return failed("answers", f"{', '.join(heard.twice.values())} answered twice: {heard.second!r}", ID_FIX)
+    return ok("answers", "none twice")
+
+
 def stdout_finding(heard: Heard) -> Finding:
     """About everything that all processes of the run wrote."""
     if heard.noise:
         shown = ", ".join(repr(line) for line in heard.lines)
         fix = "write nothing but answers to stdout: print to stderr, and look for libraries that print"
-        return failed("stdout", f"lines that are no JSON-RPC message ({heard.noise}): {shown}", fix)
+        return failed(
+            "stdout", f"lines that are no JSON-RPC message ({heard.noise}, the first {heard.place}): {shown}", fix
+        )
     if heard.methods:
         what = f"it sends {', '.join(sorted(heard.methods))}; hookgate offers no methods to hooks"
         return warned("stdout", what, "only answer what hookgate asks")

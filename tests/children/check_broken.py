@@ -74,6 +74,28 @@ def crosses_ids() -> None:
             send(whole)
 
 
+def answers_twice() -> None:
+    """At two stages."""
+    for message in requests():
+        for _ in range(2 if message["method"] in ("hook.before_tool", "hook.after_tool") else 1):
+            send(reply(message))
+
+
+def answers_what_nobody_asked() -> None:
+    """Once, before it answers."""
+    for message in requests():
+        if message["method"] == "hook.after_tool" and message["id"] == 7:
+            send({"jsonrpc": "2.0", "id": 70, "result": {}})
+        send(reply(message))
+
+
+def prints_in_a_stage() -> None:
+    for message in requests():
+        if message["method"] == "hook.after_tool":
+            print("looking", flush=True)
+        send(reply(message))
+
+
 def writes_ids_as_text() -> None:
     """At one stage."""
     for message in requests():

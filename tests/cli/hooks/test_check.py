@@ -76,6 +76,7 @@ async def test_a_hook_that_uses_everything_passes_every_check() -> None:
         "injected tools",
         "end of input",
         "plain v1",
+        "answers",
         "stdout",
     ]
     assert finding(report, "before_tool").what == "modify arguments, name"
@@ -136,6 +137,13 @@ async def test_a_hook_of_messages_that_names_no_stages_is_warned_that_nothing_is
     ("defect", "name", "words"),
     [
         ("prints_noise", "stdout", "'ready!'"),
+        ("prints_in_a_stage", "stdout", "(id 6), before that to after_tool (id 7)): 'looking', 'looking'"),
+        ("answers_twice", "answers", "before_tool (id 5), after_tool (id 7) answered twice: '{"),
+        (
+            "answers_what_nobody_asked",
+            "after_tool",
+            "nobody asked for, after the answer to approve_tool (id 6), before that to after_tool (id 7): '{",
+        ),
         ("crashes_at_start", "hello", "it exited with status 1"),
         ("refuses_hello", "hello", "wrong phase of the moon"),
         ("crosses_ids", "many calls", "is another call's"),
@@ -307,7 +315,7 @@ async def test_a_command_that_does_not_exist_is_a_clear_line() -> None:
 
 async def test_a_hook_that_cannot_be_started_again_is_told_what_that_leaves_unchecked(tmp_path: Path) -> None:
     report = await checked(broken("starts_only_once"), LOCK=str(tmp_path / "lock"))
-    assert [f.check for f in report.findings] == ["hello", "on_message", "before_llm", "hello", "stdout"]
+    assert [f.check for f in report.findings] == ["hello", "on_message", "before_llm", "hello", "answers", "stdout"]
     again = report.findings[3]
     assert again.what.startswith("when started again: it exited with status 1; not checked: after_llm, before_tool")
     assert again.stderr == ("already running",)
@@ -434,6 +442,8 @@ def test_a_mailbox_keeps_answers_strays_and_noise_apart() -> None:
     box.receive(b'{"jsonrpc":"2.0","id":2,"error":{"code":-1,"message":"no"}}\n{"id":1,"result"')
     box.receive(b':true}\n{"id":"1","result":1}\n{"id":1,"result":2}\nhello\n[]\n{"id":9,"method":"m"}\n\n')
     assert box.answers == {2: ErrorAnswer(-1, "no"), 1: Result(True)}
-    assert box.strays == ['{"id":"1","result":1}', '{"id":1,"result":2}']
+    assert box.strays == [('{"id":"1","result":1}', "after the answer to x (id 1)")]
+    assert (heard.twice, heard.second) == ({"hook.x": "x (id 1)"}, '{"id":1,"result":2}')
+    assert heard.place == "after the answer to x (id 1)"
     assert (heard.noise, heard.lines, heard.methods, heard.unversioned) == (2, ["hello", "[]"], {"m"}, 3)
     assert [json.loads(frame)["error"]["code"] for frame in box.owed] == [-32601]
