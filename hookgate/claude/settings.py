@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping
+from difflib import get_close_matches
 from pathlib import Path
 from typing import Any, cast
 
@@ -26,11 +27,30 @@ OBSERVED: Mapping[str, str] = {
     "Notification": "approval_requested",
 }
 """Told of what has happened: what these say has no effect here."""
+UNLIKE = frozenset(
+    {
+        *(
+            "SessionStart",
+            "SessionEnd",
+            "Setup",
+            "PreCompact",
+            "PostCompact",
+            "PermissionRequest",
+            "PermissionDenied",
+        ),
+        *("SubagentStart", "TaskCreated", "TaskCompleted", "TeammateIdle", "StopFailure", "Elicitation"),
+        *("ElicitationResult", "ConfigChange", "InstructionsLoaded", "CwdChanged", "FileChanged", "PostToolBatch"),
+        *("UserPromptExpansion", "WorktreeCreate", "WorktreeRemove"),
+    }
+)
+"""Events that there are there; of any other name one of ours may have been meant."""
 IGNORED = {
     "if": "it runs for every call that its matcher covers",
     "once": "it runs each time",
     "statusMessage": "nothing shows it",
 }
+PLACES_SHOWN = 3
+RULES_SHOWN = 6
 _PLAIN = re.compile(r"[A-Za-z0-9_|-]*")
 _BAR = re.compile(r"\s*\|\s*")
 """No name has a blank, so those round a bar are for the eye."""
@@ -64,7 +84,7 @@ class Handler:
 class Settings:
     handlers: tuple[Handler, ...]
     left_out: tuple[str, ...]
-    """A line for each thing that is not carried over, with its place."""
+    """A line for each thing that is not carried over, with the places where it stands."""
 
     def of(self, event: str, *names: str) -> tuple[Handler, ...]:
         """Each command once, as there, but for one that is waited for and also not: what it says must count."""
@@ -83,16 +103,37 @@ def read_settings(file: Path) -> Settings:
     if not isinstance(members, dict):
         raise BadSettings(f"{file}: must hold a JSON object")
     settings = cast("dict[str, Any]", members)
-    left_out = [*_beside(settings)]
+    left_out = _LeftOut()
+    for place, what in _beside(settings):
+        left_out.add(place, what)
     hooks = settings.get("hooks")
     if not isinstance(hooks, dict):
-        beside = f"; {'; '.join(left_out)}" if left_out else ""
-        raise BadSettings(f"{file}: there is no `hooks` object, so nothing is carried over{beside}")
+        why = "; ".join((f"{file}: there is no `hooks` object, so nothing is carried over", *left_out.lines))
+        raise BadSettings(why)
     handlers = tuple(_handlers(cast("dict[str, Any]", hooks), left_out))
-    return Settings(handlers, tuple(left_out))
+    return Settings(handlers, tuple(left_out.lines))
 
 
-def _beside(settings: dict[str, Any]) -> Iterator[str]:
+class _LeftOut:
+    """What is said of several things in the same words is said once."""
+
+    def __init__(self) -> None:
+        self._places: dict[str, list[str]] = {}
+
+    def add(self, place: str, what: str) -> None:
+        self._places.setdefault(what, []).append(place)
+
+    @property
+    def lines(self) -> Iterator[str]:
+        return (f"{_listed(places, PLACES_SHOWN)}: {what}" for what, places in self._places.items())
+
+
+def _listed(names: list[str], most: int) -> str:
+    more = f" and {len(names) - most} more" if len(names) > most else ""
+    return f"{', '.join(names[:most])}{more}"
+
+
+def _beside(settings: dict[str, Any]) -> Iterator[tuple[str, str]]:
     """What stands beside `hooks`, without the values: some of them are secrets."""
     for name, given in settings.items():
         match name:
@@ -100,52 +141,61 @@ def _beside(settings: dict[str, Any]) -> Iterator[str]:
                 pass
             case "disableAllHooks":
                 if given is True:
-                    yield "disableAllHooks: they are switched off there, and on here"
+                    yield name, "they are switched off there, and on here"
             case "permissions" if isinstance(given, dict):
                 yield from (_permission(key, rules) for key, rules in cast("dict[str, Any]", given).items())
             case _:
-                yield f"{name}: left out, only `hooks` is carried over"
+                yield name, "left out, only `hooks` is carried over"
 
 
-def _permission(name: str, rules: object) -> str:
+def _permission(name: str, rules: object) -> tuple[str, str]:
     listed = [str(rule) for rule in cast("list[object]", rules)] if isinstance(rules, list) else []
-    rules_shown = f" ({', '.join(listed)})" if listed else ""
-    about = f"permissions.{name}{rules_shown}: left out, "
+    # What nobody denies any more is named to the last rule.
+    shown = f" ({_listed(listed, len(listed) if name == 'deny' else RULES_SHOWN)})" if listed else ""
+    place = f"permissions.{name}{shown}"
     match name:
         case "deny":
-            return f"{about}so nothing of it is denied here: a guard that is left out guards nothing"
+            return place, "left out, so nothing of it is denied here: a guard that is left out guards nothing"
         case "ask":
-            return f"{about}so nobody is asked because of it: [[approvals]] says here what a person is asked about"
+            return place, "left out, so nobody is asked because of it: [[approvals]] says here what a person is asked"
         case "allow":
-            return f"{about}what runs without being asked about is what no [[approvals]] rule covers here"
+            return place, "left out, what runs without being asked about is what no [[approvals]] rule covers here"
         case _:
-            return f"{about}only `hooks` is carried over"
+            return place, "left out, only `hooks` is carried over"
 
 
-def _handlers(hooks: dict[str, Any], left_out: list[str]) -> Iterator[Handler]:
+def _handlers(hooks: dict[str, Any], left_out: _LeftOut) -> Iterator[Handler]:
     for event, groups in hooks.items():
         if event not in STAGES and event not in OBSERVED:
-            left_out.append(f"hooks.{event}: left out, nothing here is like it")
+            left_out.add(f"hooks.{event}", f"left out, {_unlike(event)}")
         elif not isinstance(groups, list):
-            left_out.append(f"hooks.{event}: left out, it must be an array")
+            left_out.add(f"hooks.{event}", "left out, it must be an array")
         else:
             for number, group in enumerate(cast("list[object]", groups)):
                 yield from _group(event, f"hooks.{event}[{number}]", group, left_out)
 
 
-def _group(event: str, place: str, group: object, left_out: list[str]) -> Iterator[Handler]:
+def _unlike(event: str) -> str:
+    """Who has mistyped the name of a guard has none."""
+    meant = get_close_matches(event, [*STAGES, *OBSERVED], n=1) if event not in UNLIKE else []
+    if not meant:
+        return "nothing here is like it"
+    return f"Claude Code has no such event (did you mean {meant[0]!r}?){_unjudged(meant[0])}"
+
+
+def _group(event: str, place: str, group: object, left_out: _LeftOut) -> Iterator[Handler]:
     members = cast("dict[str, Any]", group) if isinstance(group, dict) else {}
     matcher, entries = members.get("matcher") or "", members.get("hooks")
     if not isinstance(entries, list):
-        left_out.append(f"{place}: left out, it must be an object with an array `hooks`{_unjudged(event)}")
+        left_out.add(place, f"left out, it must be an object with an array `hooks`{_unjudged(event)}")
         return
     if problem := _unusable(matcher):
-        left_out.append(f"{place}.matcher: {problem}; it runs for everything")
+        left_out.add(f"{place}.matcher", f"{problem}; it runs for everything")
         matcher = ""
     for number, entry in enumerate(cast("list[object]", entries)):
         where = f"{place}.hooks[{number}]"
         if not isinstance(entry, dict):
-            left_out.append(f"{where}: left out, it must be an object{_unjudged(event)}")
+            left_out.add(where, f"left out, it must be an object{_unjudged(event)}")
         elif (
             made := _handler(
                 event, _BAR.sub("|", str(matcher).strip()), where, cast("dict[str, Any]", entry), left_out
@@ -164,19 +214,20 @@ def _unusable(matcher: object) -> str:
     return ""
 
 
-def _handler(event: str, matcher: str, where: str, entry: dict[str, Any], left_out: list[str]) -> Handler | None:
+def _handler(event: str, matcher: str, where: str, entry: dict[str, Any], left_out: _LeftOut) -> Handler | None:
     command, kind = entry.get("command"), entry.get("type", "command")
     if kind != "command" or not isinstance(command, str) or not command.strip():
         what = f"type {kind!r} is no command" if kind != "command" else "it has no command"
-        left_out.append(f"{where}: left out, {what}{_unjudged(event)}")
+        left_out.add(where, f"left out, {what}{_unjudged(event)}")
         return None
     if entry.get("shell", "bash") != "bash":
-        left_out.append(f"{where}: left out, only `bash` is a shell here{_unjudged(event)}")
+        left_out.add(where, f"left out, only `bash` is a shell here{_unjudged(event)}")
         return None
-    left_out.extend(f"{where}.{name}: left out, {why}" for name, why in IGNORED.items() if name in entry)
+    for name in filter(entry.__contains__, IGNORED):
+        left_out.add(f"{where}.{name}", f"left out, {IGNORED[name]}")
     timeout = entry.get("timeout", TIMEOUT_S)
     if isinstance(timeout, bool) or not isinstance(timeout, int | float) or not 0 < timeout <= LONGEST_S:
-        left_out.append(f"{where}.timeout: must be a number of seconds; {TIMEOUT_S:g} here")
+        left_out.add(f"{where}.timeout", f"must be a number of seconds; {TIMEOUT_S:g} here")
         timeout = TIMEOUT_S
     waits = entry.get("async") is not True and entry.get("asyncRewake") is not True
     return Handler(event, matcher, command, float(timeout), waits)

@@ -24,7 +24,9 @@ async def test_the_commands_print_what_the_page_shows(tmp_path: Path) -> None:
     picoclaw, claude, zot = (command.split() for command in commands)
     done = await run(tmp_path, *picoclaw[:2], "config.json")
     assert (picoclaw[:2], done.returncode) == (["migrate", "picoclaw"], 0)
-    printed = (await run(tmp_path, *claude)).stdout.decode()
+    migrated = await run(tmp_path, *claude)
+    assert migrated.stderr.decode().startswith(PAGE.one("told").text)
+    printed = migrated.stdout.decode()
     shown = PAGE.one("config").text.replace("PYTHON", sys.executable).replace("FOLDER", str(tmp_path))
     assert tomllib.loads(printed) == tomllib.loads(shown)
     # To zot the members of that file are unknown ones.

@@ -1,8 +1,10 @@
-"""`hookgate migrate claude`: command hooks of a settings.json as one hook process, a notice for what differs."""
+"""`hookgate migrate claude`: command hooks of a settings.json as one hook process; a line for each of them, and a
+notice for what differs or is left out."""
 
 from __future__ import annotations
 
 import sys
+from collections.abc import Iterator
 from pathlib import Path
 
 from hookgate import config as configuration
@@ -14,22 +16,26 @@ from hookgate.protocol.hook.stages import Stage
 
 USUAL = Path(".claude/settings.json")
 SHOWN_CHARS = 80
-"""Of a command, in a notice."""
+"""Of a command."""
 MARGIN_S = 5.0
 """What a stage has more than its slowest command: that one ends first, and says so."""
 HEADER = """\
 # hookgate.toml, written by `hookgate migrate claude` from the `hooks` of Claude Code's settings.json.
 # One hook process runs its commands; the file is read anew at each start of it."""
+GUARDING = "at {} a command that fails, prints broken JSON or takes too long denies here, where Claude Code goes on"
+ALLOWING = "`allow` does not set aside an approval rule; `ask` has a person asked"
+KEEPING = (
+    "a script that a command runs is kept from tools only where its line above says so: add the name of any other to "
+    "the hook's `command`, or to tools.kept"
+)
 ALWAYS = (
-    "a command that fails, prints broken JSON or takes too long denies here (on_failure), where Claude Code goes on",
-    "`allow` does not set aside an approval rule; `ask` has a person asked; Stop cannot make a turn go on",
-    "commands see no transcript (transcript_path is empty), and permission_mode is always `default`",
-    "their environment is clean: PATH HOME LANG TMPDIR and CLAUDE_PROJECT_DIR; name more in env_pass",
+    "commands see no transcript (transcript_path is empty), permission_mode is always `default`, and the environment "
+    "is clean: PATH HOME LANG TMPDIR and CLAUDE_PROJECT_DIR; name more in env_pass"
 )
 
 
 def migrate_file(file: Path) -> int:
-    """Prints TOML on stdout and notices on stderr. Raises ConfigError."""
+    """Prints TOML on stdout, and on stderr what is carried over, and notices. Raises ConfigError."""
     try:
         settings = read_settings(file)
     except BadSettings as error:
@@ -39,7 +45,10 @@ def migrate_file(file: Path) -> int:
     text = _text(file, settings)
     # Nothing is printed that hookgate itself would refuse.
     configuration.parse(text, file)
-    for notice in (*settings.left_out, *_missed(file), *_unkept(file, settings), *ALWAYS):
+    project = _project(file.absolute())
+    for handler in settings.handlers:
+        sys.stderr.write(f"carried over: {_carried(handler, project)}\n")
+    for notice in (*settings.left_out, *_missed(file), *_differing(settings, project)):
         sys.stderr.write(f"notice: {notice}\n")
     # TOML is UTF-8, whatever the terminal's encoding is.
     sys.stdout.buffer.write(text.encode())
@@ -54,15 +63,28 @@ def _missed(file: Path) -> list[str]:
     return [f"{it} is not read: migrate it too, and give its table another name" for it in there]
 
 
-def _unkept(file: Path, settings: Settings) -> list[str]:
-    """A script that a tool may rewrite guards nothing."""
-    project = _project(file.absolute())
-    unknown = (it.command for it in settings.handlers if not named_files(it.command, project))
-    return [
-        f"`{_cut(command)}` names no file that is there: a script that it runs is not kept from tools, unless its "
-        "name is added to the hook's `command` or to tools.kept"
-        for command in dict.fromkeys(unknown)
-    ]
+def _carried(handler: Handler, project: Path) -> str:
+    """Where it stands here, and which of its files are kept from tools."""
+    stages = ", ".join(_of(handler)) or f"{OBSERVED[handler.event]}, and what it says has no effect"
+    waits = "" if handler.waits or not _of(handler) else ", not waited for"
+    files = named_files(handler.command, project)
+    kept = [str(it.relative_to(project) if it.is_relative_to(project) else it) for it in files]
+    keeps = f"; kept from tools: {', '.join(kept)}" if kept else ""
+    about = " ".join(filter(None, (handler.event, handler.matcher)))
+    return f"{about}: `{_cut(handler.command)}` at {stages}{waits}{keeps}"
+
+
+def _differing(settings: Settings, project: Path) -> Iterator[str]:
+    """What these commands meet otherwise here."""
+    there = dict.fromkeys(it.event for it in settings.handlers)
+    if guarding := [event for event in there if not {*_GUARDED}.isdisjoint(STAGES.get(event, ()))]:
+        yield GUARDING.format(" and ".join(guarding))
+    if "PreToolUse" in there:
+        yield ALLOWING
+    # A script that a tool may rewrite guards nothing.
+    if not all(named_files(it.command, project) for it in settings.handlers):
+        yield KEEPING
+    yield ALWAYS
 
 
 def _cut(command: str) -> str:

@@ -81,8 +81,8 @@ async def test_the_scripts_of_its_commands_are_kept_from_tools(tmp_path: Path) -
         "cd more; ./b",
         "RULES=x python3 ${CLAUDE_PROJECT_DIR:-.}/c.py",
         """bash -c "sh 'd d/e.sh'" """,
-        "jq -e .x",
         f"echo '{'x' * 90}';\ttrue",
+        "jq -e .x",
     ]
     hooks = {"PreToolUse": [{"hooks": [{"type": "command", "command": it} for it in commands]}]}
     (tmp_path / ".claude").mkdir()
@@ -93,10 +93,66 @@ async def test_the_scripts_of_its_commands_are_kept_from_tools(tmp_path: Path) -
     kept = Keeping(config, tmp_path / "hookgate.toml")()
     assert [name for name in scripts if not kept.covers(tmp_path / name)] == []
     assert not kept.covers(tmp_path / "src/x.py")
-    assert [it for it in ended.stderr.decode().splitlines() if "names no file" in it] == [
-        f"notice: `{command}` names no file that is there: a script that it runs is not kept from tools, unless its "
-        "name is added to the hook's `command` or to tools.kept"
-        for command in ("jq -e .x", f"echo '{'x' * 74}…")
+    lines = [it.removeprefix("carried over: PreToolUse: ") for it in ended.stderr.decode().splitlines()]
+    at = " at before_tool, approve_tool"
+    told = [f"`{it.strip()}`{at}; kept from tools: {name}" for it, name in zip(commands, scripts, strict=False)]
+    assert lines[:6] == [*told, f"`echo '{'x' * 74}…`{at}", f"`jq -e .x`{at}"]
+    assert sum("kept from tools only where its line above says so" in it for it in lines) == 1
+
+
+async def told(folder: Path, **members: object) -> list[str]:
+    """What stands on stderr."""
+    (folder / "settings.json").write_text(json.dumps(members))
+    return (await run(folder, "migrate", "claude", "settings.json")).stderr.decode().splitlines()
+
+
+def commands(*given: str, **more: object) -> list[dict[str, object]]:
+    return [{"type": "command", "command": it, **more} for it in given]
+
+
+async def test_each_hook_is_a_line_and_what_is_said_of_several_things_is_said_once(tmp_path: Path) -> None:
+    formatters = commands("ruff format .", "gofmt -w .", "make lint", "npx eslint .", statusMessage="Formatting")
+    hooks = {
+        "PostToolUse": [{"matcher": "Edit|Write", "hooks": formatters}],
+        "UserPromptSubmit": [{"hooks": commands("true", **{"async": True})}],
+        "Stop": [{"hooks": commands("notify-send done")}],
+        "Notification": [{"hooks": commands("notify-send wait")}],
+        "SessionStart": [{"hooks": commands("date")}],
+        "PreCompact": [{"hooks": commands("date")}],
+    }
+    rules = [f"Bash(npm run {n}:*)" for n in range(8)]
+    permissions = {"allow": rules, "deny": rules}
+    lines = await told(tmp_path, permissions=permissions, model="m", env={"A": "b"}, hooks=hooks)
+    shown = ", ".join(rules)
+    places = [f"hooks.PostToolUse[0].hooks[{n}].statusMessage" for n in range(3)]
+    assert lines == [
+        *(f"carried over: PostToolUse Edit|Write: `{it['command']}` at after_tool" for it in formatters),
+        "carried over: UserPromptSubmit: `true` at on_message, not waited for",
+        "carried over: Stop: `notify-send done` at turn_end, and what it says has no effect",
+        "carried over: Notification: `notify-send wait` at approval_requested, and what it says has no effect",
+        f"notice: permissions.allow ({', '.join(rules[:6])} and 2 more): left out, what runs without being asked "
+        "about is what no [[approvals]] rule covers here",
+        f"notice: permissions.deny ({shown}): left out, so nothing of it is denied here: a guard that is left out "
+        "guards nothing",
+        "notice: model, env: left out, only `hooks` is carried over",
+        f"notice: {', '.join(places)} and 1 more: left out, nothing shows it",
+        "notice: hooks.SessionStart, hooks.PreCompact: left out, nothing here is like it",
+        *lines[-3:],
+    ]
+    assert [it.partition(" ")[2][:20] for it in lines[-3:]] == [
+        "at UserPromptSubmit ",
+        "a script that a comm",
+        "commands see no tran",
+    ]
+
+
+async def test_the_event_that_was_meant_is_named_where_one_is_mistyped(tmp_path: Path) -> None:
+    hooks = {"PreToolUze": [], "Stop": [{"hooks": commands("true")}], "SubagentStart": [], "Unheard": []}
+    lines = await told(tmp_path, hooks=hooks)
+    assert lines[1:3] == [
+        "notice: hooks.PreToolUze: left out, Claude Code has no such event (did you mean 'PreToolUse'?); nothing "
+        "that it should judge is judged here",
+        "notice: hooks.SubagentStart, hooks.Unheard: left out, nothing here is like it",
     ]
 
 
