@@ -72,7 +72,7 @@ def settled(hook: str, stage: Stage, failure: Failed, policy: AnyPolicy) -> Answ
         case "deny", Stage.BEFORE_TOOL | Stage.AFTER_TOOL:
             return Deny(reason)
         case _:
-            return Abort(reason)
+            return Abort(reason, failed=True)
 
 
 def let_through(question: Question) -> str:

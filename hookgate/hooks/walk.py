@@ -157,5 +157,6 @@ class Walk:
 
 
 def abort(mount: Mount, stage: Stage, answer: Abort) -> NoReturn:
-    error = SessionAborted if answer.hard else TurnAborted
-    raise error(mount.name, stage, answer.reason)
+    if answer.hard:
+        raise SessionAborted(mount.name, stage, answer.reason)
+    raise TurnAborted(mount.name, stage, answer.reason, failed=answer.failed)

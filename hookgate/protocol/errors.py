@@ -13,11 +13,10 @@ PASSING: frozenset[ProviderFault] = frozenset({"timeout", "network", "rate_limit
 
 
 class TurnAborted(Exception):
-    """A hook ended the turn (abort_turn, or its failure policy, whose reason says that it failed). The transcript
-    keeps what happened."""
+    """A hook ended the turn, by abort_turn or, where it has `failed`, by its failure policy: then the reason says who
+    failed where. The transcript keeps what happened."""
 
-    def __init__(self, hook: str, stage: str, reason: str) -> None:
-        failed = reason.startswith(f"hook {hook} failed at {stage}: ")
+    def __init__(self, hook: str, stage: str, reason: str, *, failed: bool = False) -> None:
         why = f": {reason}" if reason else ""
         super().__init__(f"{reason}; the turn ends" if failed else f"hook {hook} aborted the turn at {stage}{why}")
         self.hook, self.stage, self.reason = hook, stage, reason

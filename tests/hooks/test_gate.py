@@ -16,7 +16,7 @@ from hookgate.protocol.errors import SessionAborted, TurnAborted
 from hookgate.protocol.events.event import Event
 from hookgate.protocol.events.inside import FailedOpen
 from hookgate.protocol.events.payloads import HookFailed, HookModified, ToolExecSkipped
-from hookgate.protocol.hook.answers import CONTINUE, Abort, Answer, Approve, Deny, Modify, Respond
+from hookgate.protocol.hook.answers import CONTINUE, Abort, Answer, Approve, Deny, Failed, Modify, Respond
 from hookgate.protocol.hook.hello import Hello
 from hookgate.protocol.hook.stages import Question, Stage
 from hookgate.protocol.values import Finished, LLMReply, Step, ToolCall, ToolResult
@@ -144,6 +144,19 @@ async def test_an_abort_ends_the_chain_and_names_the_hook(stage: Stage, hard: bo
         await _pass([hook("a", abort, stage), hook("b", asked.saying("b"), stage)], stage)
     assert asked.names == ["a"]
     assert (type(caught.value), caught.value.hook) == (error, "a")
+
+
+async def test_an_abort_of_the_hooks_own_is_told_as_one_whatever_its_reason_says() -> None:
+    failure = "hook a failed at before_llm: no licence"
+    rules = Rules(on_failure={Stage.BEFORE_LLM: "abort"})
+    for answer, told in (
+        (Abort(failure), f"hook a aborted the turn at before_llm: {failure}"),
+        (Failed("no licence"), f"{failure}; the turn ends"),
+    ):
+        judge = Asked().saying("a", answer)
+        with pytest.raises(TurnAborted) as caught:
+            await gate_of(hook("a", judge, Stage.BEFORE_LLM, rules=rules)).before_llm(STEP, REQUEST)
+        assert (str(caught.value), caught.value.reason) == (told, failure)
 
 
 # --- matching ---

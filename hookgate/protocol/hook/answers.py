@@ -77,8 +77,11 @@ class Deny:
 
 @dataclass(frozen=True, slots=True)
 class Abort:
+    """`failed`: it did not say so itself, its failure policy does."""
+
     reason: str
     hard: bool = False
+    failed: bool = False
 
     @property
     def action(self) -> str:
