@@ -62,13 +62,9 @@ class Early:
                 self._terminal.between(WAITS)
 
     async def _act(self, invocation: Invocation) -> None:
-        match await invocation.command.run(invocation):
-            case str(text) if text:
-                await self._terminal.send(Outbound(self._chat, text, kind="notice"), "")
-            case Outbound() as outbound:
-                await self._terminal.send(outbound, "")
-            case _:
-                pass
+        outcome = await invocation.command.run(invocation)
+        if isinstance(outcome, str | Outbound) and (line := invocation.line(outcome)) is not None:
+            await self._terminal.send(line, "")
 
 
 @asynccontextmanager

@@ -122,7 +122,7 @@ class Invoking:
 
     async def _run(self, invocation: Invocation, accepted: Accepted) -> None:
         try:
-            await self._lead(invocation.inbound.chat, accepted, await self._outcome(invocation, accepted))
+            await self._lead(invocation, accepted, await self._outcome(invocation, accepted))
         except StoreFailed:
             self._leading.failed()
             raise
@@ -138,18 +138,17 @@ class Invoking:
                 await self._settle(accepted, None)
             raise
 
-    async def _lead(self, chat: Chat, accepted: Accepted, outcome: Outcome) -> None:
+    async def _lead(self, invocation: Invocation, accepted: Accepted, outcome: Outcome) -> None:
         match outcome:
             case Prompt(inbound=inbound):
                 # In one step: a crash leaves the one or the other.
                 arrival = Arrival(inbound, self._leading.agent_of(inbound.chat).name, "")
                 if (led := await self._intake.lead(accepted.id, arrival)) is not None:
                     await self._leading.enter(Prompt(inbound, led))
-            case Outbound():
-                await self._settle(accepted, outcome)
-            case Compaction() | str():
-                text = outcome if isinstance(outcome, str) else self._leading.queue(Job(outcome))
-                await self._settle(accepted, Outbound(chat, text, kind="notice") if text else None)
+            case Compaction():
+                await self._settle(accepted, invocation.line(self._leading.queue(Job(outcome))))
+            case _:
+                await self._settle(accepted, invocation.line(outcome))
 
     async def _beside(self, invocation: Invocation, accepted: Accepted) -> None:
         try:

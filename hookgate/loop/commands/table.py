@@ -119,6 +119,12 @@ class Invocation:
     def session(self) -> str:
         return self.inbound.chat.session_key
 
+    def line(self, outcome: str | Outbound) -> Outbound | None:
+        """What its chat is told; None: nothing."""
+        if isinstance(outcome, Outbound):
+            return outcome
+        return Outbound(self.inbound.chat, outcome, kind="notice") if outcome else None
+
 
 class Source(Protocol):
     """Rows that come and go."""
