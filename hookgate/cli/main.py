@@ -81,7 +81,7 @@ def hookgate() -> None:
     help="Keep the conversation, or go on with the one kept so.",
 )
 @click.option(
-    "-c", "--continue", "last", is_flag=True, help="Go on with the one that was kept last in this workspace."
+    "-c", "--continue", "last", is_flag=True, help="Go on where something was said last in this workspace."
 )
 @click.option("--once", metavar="TEXT", help="Ask one question, print only the answer. -: the question is stdin.")
 @click.option("--yes", is_flag=True, help="With --once: allow what you could allow yourself. No hook is overruled.")
