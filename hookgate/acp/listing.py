@@ -27,7 +27,7 @@ def kept_sessions(config: Config, folder: str | None, since: int) -> tuple[list[
     for number, file in enumerate(files[since:], since + 1):
         it = kept_conversation(file, NAME)
         if it is not None and it.title and folder in (None, it.workspace):
-            found.append(Listed(it.name, it.workspace, titled(it.title), _moment(it.written)))
+            found.append(Listed(it.name, it.workspace, titled(it.title), _moment(it.said)))
         if len(found) == PAGE:
             return found, number if number < len(files) else 0
     return found, 0

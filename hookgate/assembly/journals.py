@@ -144,12 +144,24 @@ def _kept_file(config: Config, channel: str, keep: Keep) -> Path | None:
     if keep.name:
         return conversation_file(config, channel, keep.name)
     workspace = configuration.workspace_key(config)
-    for file in conversation_files(config, channel):
-        if _workspace_of(file, channel) == workspace:
-            return file
-    if keep.lenient:
-        return None
+    last = _last_said(config, channel, workspace)
+    if last is not None or keep.lenient:
+        return last
     raise ConfigError(f"--continue: no conversation is kept in {workspace}: begin one with --session NAME")
+
+
+def _last_said(config: Config, channel: str, workspace: str) -> Path | None:
+    """The one in which something was said last: what copies and restores makes a file newer, and none of them older.
+    Blocks."""
+    last, found = 0.0, None
+    for file in conversation_files(config, channel):
+        if found is not None and _written(file) < last:
+            break
+        it = kept_conversation(file, channel)
+        # Of two with the same the newer file is the copy.
+        if it is not None and it.workspace == workspace and (found is None or it.said > last or it.said == last > 0):
+            last, found = it.said, file
+    return found
 
 
 def _written(file: Path) -> float:
@@ -161,19 +173,15 @@ def _times(file: Path) -> Iterator[float]:
         yield it.stat().st_mtime if it.exists() else 0.0
 
 
-def _workspace_of(file: Path, channel: str) -> str:
-    kept = kept_conversation(file, channel)
-    return kept.workspace if kept is not None else ""
-
-
 @dataclass(frozen=True)
 class Kept:
-    """A conversation that is kept by name. `title`: how its first message begins; empty: nothing was said in it."""
+    """A conversation that is kept by name. `title`: how its first message begins; empty: nothing was said in it.
+    `said`: when something was last, in seconds of the wall clock, else 0."""
 
     name: str
     workspace: str
     title: str
-    written: float
+    said: float
 
 
 def drop_unused(file: Path) -> None:
@@ -201,9 +209,9 @@ def kept_conversation(file: Path, channel: str) -> Kept | None:
         return None
     try:
         with open_look(file) as tables:
-            said = read_chats(tables, f"{channel}:")
-            title = said[0].title if said else ""
-            return Kept(file.stem, state_of(tables, channel, WORKSPACE), title, _written(file))
+            said = read_chats(tables, f"{channel}:", most=1)
+            title, at = (said[0].title, said[0].last_at) if said else ("", 0.0)
+            return Kept(file.stem, state_of(tables, channel, WORKSPACE), title, at)
     except StoreFailed as error:
         log.warning("conversation_unreadable", reason=str(error))
         return None

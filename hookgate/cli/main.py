@@ -80,9 +80,7 @@ def hookgate() -> None:
     shell_complete=completed(kept_names),
     help="Keep the conversation, or go on with the one kept so.",
 )
-@click.option(
-    "-c", "--continue", "last", is_flag=True, help="Go on with the one that was kept last in this workspace."
-)
+@click.option("-c", "--continue", "last", is_flag=True, help="Go on where something was said last in this workspace.")
 @click.option("--once", metavar="TEXT", help="Ask one question, print only the answer. -: the question is stdin.")
 @click.option("--yes", is_flag=True, help="With --once: allow what you could allow yourself. No hook is overruled.")
 @click.option("--fail-on-denial", is_flag=True, help="With --once: exit with 3 where any call was refused.")

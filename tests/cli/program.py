@@ -160,6 +160,11 @@ class Screen:
         """With control sequences."""
         return self._raw.decode("utf-8", "replace")
 
+    @property
+    def marks_pastes(self) -> bool:
+        """Whether the terminal has been asked to."""
+        return self.raw.rpartition("\x1b[?2004")[2].startswith("h")
+
     async def run_reader(self) -> None:
         while data := await self._more():
             self._raw += data

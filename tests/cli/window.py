@@ -118,8 +118,8 @@ class Window:
                 self._column = max(self._column - count, 0)
             case "H":
                 row, _, column = given.partition(";")
-                self._row = min(int(row or 1), self._rows) - 1
-                self._column = min(int(column or 1), self._columns) - 1
+                self._row = min(int(row or 1) or 1, self._rows) - 1
+                self._column = min(int(column or 1) or 1, self._columns) - 1
             case "K":
                 self._cells[self._row][self._column :] = [""] * (self._columns - self._column)
                 self._folded[self._row] = False

@@ -33,10 +33,10 @@ def under_guardian() -> Generator[None]:
     """Fork: the body runs in the child, and the process that called this never gets beyond it.
 
     Leaving ends everything that descends from the body. The guardian ends as the body did, by the same status or
-    signal, hands on the signals that it gets, and ends what is left when the body is killed outright; when the
-    guardian is killed, the body gets SIGTERM. SIGTERM and SIGHUP are as Ctrl-C where the body has no say about them.
-    To be entered before there are other processes or threads: RuntimeError where there are threads. Not on Linux, it
-    does nothing.
+    signal, hands on the signals that it gets, stops at Ctrl-Z once the body has, and ends what is left when the body
+    is killed outright; when the guardian is killed, the body gets SIGTERM. SIGTERM and SIGHUP are as Ctrl-C where the
+    body has no say about them. To be entered before there are other processes or threads: RuntimeError where there
+    are threads. Not on Linux, it does nothing.
     """
     if sys.platform != "linux":
         yield
@@ -46,7 +46,7 @@ def under_guardian() -> Generator[None]:
     conceal()
     keep_orphans()
     signal.signal(signal.SIGCHLD, signal.SIG_DFL)
-    before = signal.pthread_sigmask(signal.SIG_BLOCK, {*_PASSED_ON, signal.SIGCHLD})
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, {*_PASSED_ON, signal.SIGCHLD, signal.SIGTSTP})
     guardian = os.getpid()
     if worker := os.fork():
         _stand(worker)
@@ -110,12 +110,21 @@ def _status(worker: int) -> int:
     while True:
         got = signal.sigwaitinfo({*_PASSED_ON, signal.SIGCHLD})
         if got.si_signo == signal.SIGCHLD:
-            pid, status = os.waitpid(worker, os.WNOHANG)
-            if pid:
+            pid, status = os.waitpid(worker, os.WNOHANG | os.WUNTRACED)
+            if pid and not os.WIFSTOPPED(status):
                 return status
+            if pid and os.WSTOPSIG(status) == signal.SIGTSTP:
+                _stop()
         elif got.si_code != _SI_KERNEL:
             with suppress(ProcessLookupError):
                 os.kill(worker, got.si_signo)
+
+
+def _stop() -> None:
+    """By Ctrl-Z, once the worker has: a shell that sees this one stopped reads the terminal, where both would."""
+    os.kill(os.getpid(), signal.SIGTSTP)
+    signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGTSTP})
+    signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGTSTP})
 
 
 def _end_as(status: int) -> NoReturn:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import signal
 from pathlib import Path
+from shutil import copy
 
 import pytest
 
@@ -61,6 +62,25 @@ async def test_a_chat_that_was_killed_at_a_question_goes_on_there_and_runs_the_c
     said = [(m["role"], m["content"]) for m in server.requests[-1].body["messages"] if m["role"] == "user"]
     assert said == [("user", "hello"), ("user", "run it"), ("user", "and now?")]
     await none_left(folder)
+
+
+async def test_continue_goes_on_where_something_was_said_last_whatever_has_touched_or_copied_files(
+    tmp_path: Path,
+) -> None:
+    async with open_model_server() as server:
+        folder = configured(tmp_path, server.base_url, RULE)
+        for name in ("one", "two"):
+            assert (await run(folder, "chat", "--session", name, "--once", f"in {name}")).returncode == 0
+        assert (await run(folder, "chat", "--session", "silent")).returncode == 0
+        kept = folder / "journal.sessions" / "cli"
+        copy(kept / "two.db", kept / "copy.db")
+        later = (kept / "copy.db").stat().st_mtime + 10
+        for name in ("one", "silent"):
+            os.utime(kept / f"{name}.db", (later, later))
+        assert (await run(folder, "chat", "--continue", "--once", "here")).returncode == 0
+        listed = (await run(folder, "sessions", "list")).stdout.decode()
+    assert [it["content"] for it in server.requests[-1].body["messages"][-3::2]] == ["in two", "here"]
+    assert "4 messages (hookgate chat --session two)" in listed
 
 
 @pytest.mark.parametrize("anew", [False, True])

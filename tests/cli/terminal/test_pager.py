@@ -50,6 +50,7 @@ async def test_ctrl_c_in_the_pager_is_the_pagers_and_ends_no_turn(tmp_path: Path
     async with asked(tmp_path, {"PAGER": str(tmp_path / "pager")}) as screen:
         await screen.type(f"v{ENTER}")
         await screen.sees("reading")
+        assert not screen.marks_pastes
         await screen.type(CTRL_C)
         await screen.sees("caught")
         await screen.type(ENTER)

@@ -73,6 +73,40 @@ async def test_what_is_pasted_is_one_message_and_is_sent_by_enter_alone(tmp_path
     assert said(server) == ["first\nsecond\n\tthird"]
 
 
+async def paste(screen: Screen, text: str) -> None:
+    """As a terminal does."""
+    await screen.type(f"\x1b[200~{text}\x1b[201~" if screen.marks_pastes else text)
+
+
+async def test_what_is_pasted_as_soon_as_a_line_stands_there_or_the_screen_is_cleared_is_a_paste(
+    tmp_path: Path,
+) -> None:
+    async with chat(tmp_path, "Read.") as (server, screen):
+        assert screen.raw.index("\x1b[?2004h") < screen.raw.index(">")
+        await screen.type("\x0c")
+        await until(lambda: "\x1b[2J" in screen.raw)
+        await paste(screen, "first\rsecond\r")
+        await screen.stands(SIZE, lambda rows: rows[-2:] == ["> first", "  second"])
+        assert "\x1b[?2004l" not in screen.raw
+        await screen.type(ENTER)
+        await answered(screen, "Read.")
+    assert said(server) == ["first\nsecond"]
+
+
+async def test_a_paste_whose_mark_comes_late_behind_its_esc_is_a_paste(tmp_path: Path) -> None:
+    async with chat(tmp_path, "Read.") as (server, screen):
+        await screen.type(f"{CTRL_R}none")
+        await screen.stands(SIZE, last("nothing found; search: none"))
+        await screen.type("\x1b")
+        # Esc has left the search, so it was taken for a key.
+        await screen.stands(SIZE, last(">"))
+        await screen.type("[200~first\rsecond\r\x1b[201~")
+        await screen.stands(SIZE, lambda rows: rows[-2:] == ["> first", "  second"])
+        await screen.type(ENTER)
+        await answered(screen, "Read.")
+    assert said(server) == ["first\nsecond"]
+
+
 async def test_what_is_typed_while_an_answer_streams_stays_in_its_own_line_and_comes_next(tmp_path: Path) -> None:
     async with (
         open_model_server(hang(says("Good ", "morning."), 2), says("Again.")) as server,
@@ -345,7 +379,7 @@ async def test_the_terminal_is_given_back_as_it_was(tmp_path: Path, way: str | s
         assert await screen.ends() == 0
         assert termios.tcgetattr(screen.terminal) == before
         await screen.stands(SIZE, lambda rows: not rows[-1].startswith(">") or "/quit" in rows[-1])
-    assert screen.raw.count("\x1b[?2004h") == screen.raw.count("\x1b[?2004l")
+    assert not screen.marks_pastes
 
 
 @pytest.mark.skipif(which("bash") is None, reason="no bash on PATH")

@@ -33,6 +33,7 @@ from hookgate.cli.terminal.keyboard.layout import fitted, layout
 from hookgate.cli.terminal.keyboard.messages import Messages
 from hookgate.cli.terminal.keyboard.opening import stop
 from hookgate.cli.terminal.keyboard.output import Output, size
+from hookgate.cli.terminal.keyboard.pasting import PasteParser
 from hookgate.cli.terminal.keyboard.reflow import ReflowedRenderer
 from hookgate.cli.terminal.printing import GOES_ON
 
@@ -72,6 +73,7 @@ class Editor:
         self._drawn = 0.0
         self._back: Any = None
         self._input = Vt100Input(sys.stdin)
+        self._input.vt100_parser = PasteParser(self._input.vt100_parser.feed_key_callback)
         self._output = Output(sys.stdout, size, term=terminal, enable_cpr=False)
         self.app = Application[None](
             layout(self),
@@ -237,6 +239,7 @@ class Editor:
     @asynccontextmanager
     async def _as_before(self) -> AsyncGenerator[None]:
         async with in_terminal():
+            self._output.lend()
             termios.tcsetattr(0, termios.TCSADRAIN, self._keyboard.before)
             yield
 

@@ -17,6 +17,7 @@ from typing import Any
 import trio
 
 from hookgate import config as configuration
+from hookgate.cli.printing import write
 from hookgate.cli.terminal.keyboard.edited import EditedKeyboard
 from hookgate.cli.terminal.keyboard.keyboard import Keyboard
 from hookgate.cli.terminal.keyboard.plain import READ_BYTES, open_plain
@@ -25,6 +26,7 @@ from hookgate.cli.terminal.seat import open_seat
 LEAVE_S = 2.0
 """For the editor to give the terminal back; one that does not take what is written to it keeps it waiting."""
 STOP_S = 0.3
+MARK_PASTES, MARK_NONE = "\x1b[?2004h", "\x1b[?2004l"
 _INPUT_MODES, _LOCAL_MODES = 0, 3
 """Their places in what tcgetattr returns."""
 
@@ -75,6 +77,8 @@ def _quiet() -> Generator[tuple[str, list[Any]]]:
     try:
         waits = select.select([0], [], [], 0)[0]
         ahead = os.read(0, READ_BYTES).decode("utf-8", "replace").replace("\n", "\r") if waits else ""
+        # Before anything stands there at which somebody could paste.
+        write(MARK_PASTES)
         yield ahead, before
     finally:
         _give_back(before)
@@ -82,8 +86,9 @@ def _quiet() -> Generator[tuple[str, list[Any]]]:
 
 def _give_back(before: list[Any]) -> None:
     try:
+        write(MARK_NONE)
         termios.tcsetattr(0, termios.TCSADRAIN, before)
-    except termios.error:
+    except (OSError, termios.error):
         # A terminal that was closed takes nothing any more: what is still held for it would be an error at the end.
         nowhere = os.open(os.devnull, os.O_WRONLY)
         for descriptor in (1, 2):

@@ -29,6 +29,14 @@ class Output(Vt100_Output):
         if not self._held:
             super().flush()
 
+    def disable_bracketed_paste(self) -> None:
+        """Not for each drawing: what is pasted meanwhile would be lines that are typed."""
+
+    def lend(self) -> None:
+        """Whoever has the terminal now gets pastes unmarked, until the next drawing."""
+        super().disable_bracketed_paste()
+        self.flush()
+
 
 def size() -> Size:
     columns, rows = screen_size()
