@@ -72,8 +72,8 @@ class Offered:
         hook = self._brought.get((step.agent, tool))
         for mount in mounts if hook is not None else ():
             if mount.name == hook and (how := mount.down()) and mount.rules.match.matches(step, "", model):
-                kind = "extension" if hook.startswith(EXTENSION) else "hook"
-                return f"the {kind} {hook.removeprefix(EXTENSION)} {how}"
+                kind = "extension" if mount.name.startswith(EXTENSION) else "hook"
+                return f"the {kind} {mount.name.removeprefix(EXTENSION)} {how}"
         return ""
 
     def _is_fine(self, mount: Mount, step: Step, spec: ToolSpec) -> bool:
