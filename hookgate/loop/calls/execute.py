@@ -91,7 +91,7 @@ async def _executed(batch: Batch, item: Ready, tool: Tool, held: Held, left: lis
             call_context.user.set(batch.step.chat.user)
             call_context.cut_short.set(left.append)
             with (
-                working_for(batch.step.chat),
+                working_for(batch.step.chat, left.append),
                 telling(batch, call.id) if batch.events.heard(CallProgressed) else _NOBODY,
                 serving(batch, item) if makes_calls(spec) else _NOBODY,
             ):
