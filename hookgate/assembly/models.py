@@ -5,6 +5,7 @@ from __future__ import annotations
 from ipaddress import ip_address
 from urllib.parse import urlsplit
 
+from hookgate.assembly.vendors import VENDORS
 from hookgate.mistakes import close
 from hookgate.protocol.dataclasses import replace
 from hookgate.protocol.models import Model, Prices
@@ -64,6 +65,12 @@ def unknown_of(config: Config, name: str) -> str:
         return ""
     meant = close(bare, [it.partition("/")[2] for it in _of_vendor(provider, section)])
     return f'{name}{meant}: {" and ".join(missing)}; [models."{name}"] can say so'
+
+
+def vendors_of(bare: str) -> set[str]:
+    """Those that are known to sell a model of this name."""
+    sections = {name: vendor.section() for name, vendor in VENDORS.items()}
+    return {name for name, section in sections.items() if f"{name}/{bare}" in _of_vendor(name, section)}
 
 
 def _known(provider: str, section: ProviderSection, name: str) -> Model | None:
