@@ -61,10 +61,14 @@ class Offered:
     def remember(self, mounts: Sequence[Mount], step: Step, request: LLMRequest) -> None:
         """Which hook or extension has brought a tool that this agent's model is offered now."""
         names = {mount.name for mount in mounts}
-        brought = {(step.agent, it.name): it.owner or it.provider for it in request.tools} if names else {}
         if len(self._brought) >= MAX_KNOWN:
             self._brought.clear()
-        self._brought.update((place, hook) for place, hook in brought.items() if hook in names)
+        for spec in request.tools if names else ():
+            hook = spec.owner or spec.provider
+            if hook in names:
+                self._brought[step.agent, spec.name] = hook
+            else:
+                self._brought.pop((step.agent, spec.name), None)
 
     def away(self, mounts: Sequence[Mount], step: Step, tool: str, model: str) -> str:
         """Why nobody can call a tool just now that was offered to this agent's model; empty where nothing is known of

@@ -140,6 +140,9 @@ async def test_a_tool_is_away_where_it_was_offered_and_while_its_hook_starts_aga
     assert gate.away(STEP, "bash", model) == ""
     gate.mount([replace(owner, down=lambda: "")])
     assert gate.away(STEP, "weather", model) == ""
+    gate.mount([owner])
+    await gate.before_llm(STEP, replace(REQUEST, tools=(ToolSpec("weather", "built in", {}),)))
+    assert gate.away(STEP, "weather", model) == ""
 
 
 @pytest.mark.parametrize("answer", [CONTINUE, Modify({"arguments": {}}), None])
