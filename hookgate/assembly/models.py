@@ -3,13 +3,20 @@
 from __future__ import annotations
 
 from ipaddress import ip_address
+from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
+from hookgate import config as configuration
+from hookgate.assembly.vendors import VENDORS, written
+from hookgate.config import MissingKey
 from hookgate.mistakes import close
 from hookgate.protocol.dataclasses import replace
 from hookgate.protocol.models import Model, Prices
 from hookgate.sections import Config
 from hookgate.sections.agent import ModelSection, ProviderSection
+
+if TYPE_CHECKING:
+    from hookgate.assembly.settings import Settings
 
 FREE = Prices()
 
@@ -38,12 +45,43 @@ def named_model(config: Config, name: str, current: str) -> str:
     `current`. Raises ValueError."""
     provider, slash, bare = name.partition("/")
     word, here = name.split() == [name], current.partition("/")[0]
+    known = ", ".join(config.providers) or "none"
     if word and bare and provider in config.providers:
         return name
     if word and here and not (slash and not bare):
+        section = config.providers.get(here)
+        # No model of a vendor's own has a slash in its name; those that others offer may.
+        if slash and section is not None and section.is_vendor:
+            meant = close(provider, config.providers) or f" (there is {known})"
+            raise ValueError(f'provider "{provider}" is not configured{meant}; {written(provider)} in hookgate.toml')
         return f"{here}/{name}"
-    known = ", ".join(config.providers) or "none"
     raise ValueError(f"{name!r} names no model: write it PROVIDER/MODEL, with a configured provider ({known})")
+
+
+def chosen_model(settings: Settings, name: str, current: str) -> str:
+    """As `named_model`, where its provider can be asked. Raises ValueError."""
+    named = named_model(settings.config, name, current)
+    if why := keyless(settings, named.partition("/")[0]):
+        raise ValueError(f"{named} cannot be asked: {why}")
+    return named
+
+
+def keyless(settings: Settings, provider: str) -> str:
+    """Why nobody can ask a configured provider; empty where somebody can, as far as keys go."""
+    section = settings.config.providers.get(provider)
+    try:
+        if section is not None and provider not in settings.keys:
+            configuration.api_key(provider, section)
+    except MissingKey as error:
+        return str(error)
+    return ""
+
+
+def taken_for(name: str, named: str) -> str:
+    """That what looks like a provider's name was taken for a part of a model's; empty where it was not."""
+    provider, slash, _ = name.partition("/")
+    # A model's own name may have a slash; a provider's that is mistyped looks the same.
+    return f"{provider} is no provider here, so {name} is taken for a model's name" if slash and named != name else ""
 
 
 def unknown_of(config: Config, name: str) -> str:
@@ -52,7 +90,7 @@ def unknown_of(config: Config, name: str) -> str:
     section = config.providers.get(provider)
     if section is None or section.kind == "scripted":
         return ""
-    model = model_of(config, name) or Model(name)
+    model, listed = model_of(config, name) or Model(name), _of_vendor(provider, section)
     missing: list[str] = []
     if not model.context_window:
         missing.append(
@@ -62,8 +100,16 @@ def unknown_of(config: Config, name: str) -> str:
         missing.append("its price is not known (it counts as 0)")
     if not missing:
         return ""
-    meant = close(bare, [it.partition("/")[2] for it in _of_vendor(provider, section)])
-    return f'{name}{meant}: {" and ".join(missing)}; [models."{name}"] can say so'
+    meant = close(bare, [it.partition("/")[2] for it in listed])
+    unlisted = listed and name not in config.models
+    strange = f"none of the models that {provider} is known to have, and asked for all the same; " if unlisted else ""
+    return f'{name}{meant}: {strange}{" and ".join(missing)}; [models."{name}"] can say so'
+
+
+def vendors_of(bare: str) -> set[str]:
+    """Those that are known to sell a model of this name."""
+    sections = {name: vendor.section() for name, vendor in VENDORS.items()}
+    return {name for name, section in sections.items() if f"{name}/{bare}" in _of_vendor(name, section)}
 
 
 def _known(provider: str, section: ProviderSection, name: str) -> Model | None:

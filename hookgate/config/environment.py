@@ -19,7 +19,7 @@ BASE_ENVIRONMENT = (
 proxies and of package sources may have a password in them, so they are not among these."""
 
 RPC_TOKEN = "ZOTCORE_RPC_TOKEN"  # noqa: S105 - the variable, not the token
-_FOR_HOOKGATE_ALONE = frozenset(("OPENAI_API_KEY", "ANTHROPIC_API_KEY", RPC_TOKEN))
+_FOR_HOOKGATE_ALONE = frozenset(("OPENAI_API_KEY", "ANTHROPIC_API_KEY", "KIMI_API_KEY", RPC_TOKEN))
 
 
 def secret(name: str, place: str, otherwise: str = "") -> str | None:

@@ -8,6 +8,7 @@ from typing import Any, TypedDict, Unpack
 
 from hookgate import config as configuration
 from hookgate.assembly.settings import ExtensionFlags, Settings
+from hookgate.assembly.vendors import ALIASES, VENDORS, written
 from hookgate.config import USUAL_MODELS, ConfigError
 from hookgate.embedding.reasoning import leveled
 from hookgate.protocol.interfaces import Tool
@@ -17,17 +18,13 @@ from hookgate.sections.agent import ProviderSection
 from hookgate.sections.tools import PreferenceSection
 from hookgate.skills import TOOL as SKILL
 
-KEYS = {"openai": "OPENAI_API_KEY", "anthropic": "ANTHROPIC_API_KEY"}
-"""Variables of providers that no configuration describes."""
-
-
 _NO_TOOL = ("!*",)
 
 
 class Above(TypedDict, total=False):
     """What is not named, None or empty: as the configuration says. One alone is as good as one in a row.
 
-    `model` is a bare name or PROVIDER/MODEL; `provider` is one of the configuration's, or openai or anthropic;
+    `model` is a bare name or PROVIDER/MODEL; `provider` is one of the configuration's, or of the `VENDORS`;
     `system_more` is added to the system prompt. `tools`: globs over built-in tools; `no_tools`: none of these, and of
     others only those that `tools` names. `extensions`: folders of zot extensions; `find_extensions`: those in the
     usual places too. `functions`: tools of the caller's own, made with `hookgate.tools.functions.typed.tool`.
@@ -126,34 +123,36 @@ def _configured(config: object) -> tuple[Config, Path | None]:
 def _model(config: Config, model: str, named: str) -> str:
     """PROVIDER/MODEL."""
     configured, _, bare = config.agent.model.partition("/")
-    if not named and "/" in model and model.partition("/")[0] in {*config.providers, *KEYS}:
+    all_known = {*config.providers, *VENDORS}
+    if not named and "/" in model and model.partition("/")[0] in all_known:
         return model
     provider = named or configured or _with_a_key()
-    if provider not in {*config.providers, *KEYS}:
-        known = ", ".join(sorted({*config.providers, *KEYS}))
-        raise ConfigError(f'unknown provider "{provider}" (known: {known})')
+    provider = provider if provider in config.providers else ALIASES.get(provider, provider)
+    if provider not in all_known:
+        known = ", ".join(sorted(all_known))
+        raise ConfigError(f'unknown provider "{provider}" (known: {known}); {written(provider)} in hookgate.toml')
     model = model.removeprefix(f"{provider}/") or (bare if provider == configured else "")
     section = config.providers.get(provider)
-    model = model or USUAL_MODELS.get(section.kind if section is not None else provider, "")
+    model = model or (USUAL_MODELS.get(section.kind, "") if section is not None else VENDORS[provider].usual)
     if not model:
         raise ConfigError(f'no model: name one of the provider "{provider}"')
     return f"{provider}/{model}"
 
 
 def _with_a_key() -> str:
-    for provider, variable in KEYS.items():
+    keys = {provider: vendor.variable for provider, vendor in VENDORS.items() if vendor.variable}
+    for provider, variable in keys.items():
         if configuration.named_secrets((variable,)):
             return provider
-    raise ConfigError(f"no model and no credentials: name a provider, or set {' or '.join(KEYS.values())}")
+    raise ConfigError(f"no model and no credentials: name a provider, or set {' or '.join(keys.values())}")
 
 
 def _provider(config: Config, name: str, base_url: str) -> ProviderSection:
     section = config.providers.get(name)
     if section is None:
-        found = configuration.named_secrets((KEYS[name],))
+        vendor = VENDORS[name]
         # A server of one's own may want no key.
-        variable = KEYS[name] if found or not base_url else ""
-        section = ProviderSection.model_validate({"kind": name, "api_key_env": variable})
+        section = vendor.section(keyed=not base_url or bool(configuration.named_secrets((vendor.variable,))))
     if not base_url:
         return section
     try:

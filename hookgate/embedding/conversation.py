@@ -11,7 +11,7 @@ import trio
 
 from hookgate.assembly.app import Runtime
 from hookgate.assembly.extensions.extensions import Extensions
-from hookgate.assembly.models import named_model
+from hookgate.assembly.models import chosen_model
 from hookgate.embedding.history import History
 from hookgate.embedding.metered import Ledger, Room, metered
 from hookgate.embedding.reasoning import leveled, reasoned
@@ -212,7 +212,7 @@ class Conversation:
 
     def set_model(self, name: str) -> str:
         """The model that the next prompt asks, as PROVIDER/MODEL: any of a configured provider. Raises ValueError."""
-        named = named_model(self._runtime.settings.config, name, self.model)
+        named = chosen_model(self._runtime.settings, name, self.model)
         self._session.agent = replace(self._session.agent, model=named)
         if self._reasoning:
             self.set_reasoning(self._reasoning)

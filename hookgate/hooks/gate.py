@@ -128,7 +128,14 @@ class Gate:
 
     async def before_llm(self, step: Step, request: LLMRequest) -> LLMRequest:
         """The request as the hooks left it, the tools that hooks own included."""
-        return await self._passed(step, Stage.BEFORE_LLM, self.offered(step, request))
+        passed = await self._passed(step, Stage.BEFORE_LLM, self.offered(step, request))
+        self._offered.remember(self._walk.chains.at(Stage.BEFORE_TOOL), step, passed)
+        return passed
+
+    def away(self, step: Step, tool: str, model: str) -> str:
+        """Why a tool that the model was offered cannot be called now, its hook or extension being started again; else
+        empty."""
+        return self._offered.away(self._walk.chains.at(Stage.BEFORE_TOOL), step, tool, model)
 
     async def after_llm(self, step: Step, reply: LLMReply) -> LLMReply:
         return await self._passed(step, Stage.AFTER_LLM, reply)

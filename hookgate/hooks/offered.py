@@ -1,4 +1,7 @@
-"""The tools that hooks put into a request: those they declared, those they add, and that a model can use them."""
+"""The tools that hooks put into a request: those they declared, those they add, and that a model can use them.
+
+Which of them are away while their hook's process starts again is known here, too.
+"""
 
 from __future__ import annotations
 
@@ -11,6 +14,7 @@ from hookgate.protocol.dataclasses import replace
 from hookgate.protocol.events.payloads import HookFailed
 from hookgate.protocol.hook.stages import Question, Stage
 from hookgate.protocol.values import LLMRequest, Step, ToolSpec
+from hookgate.protocol.zot.names import EXTENSION
 
 MAX_KNOWN = 1024
 """Tools of hooks that are known to be usable."""
@@ -26,6 +30,8 @@ class Offered:
         self._emit = emit
         self._told: set[tuple[str, str]] = set()
         self._fine: dict[tuple[str, str], ToolSpec] = {}
+        self._brought: dict[tuple[str, str], str] = {}
+        self._remembered: dict[str, tuple[Sequence[Mount], Sequence[ToolSpec]]] = {}
 
     def declared(self, mounts: Sequence[Mount], step: Step, request: LLMRequest) -> LLMRequest:
         """With the tools that hooks declared at hello, where their match covers this chat and model."""
@@ -52,6 +58,34 @@ class Offered:
                 kept.setdefault(spec.name, usable)
         tools = tuple(kept.values())
         return request if tools == request.tools else replace(request, tools=tools)
+
+    def remember(self, mounts: Sequence[Mount], step: Step, request: LLMRequest) -> None:
+        """Which hook or extension has brought a tool that this agent's model is offered now."""
+        before = self._remembered.get(step.agent)
+        # Of one call of the model to the next they are mostly the very same.
+        if before is not None and before[0] is mounts and before[1] is request.tools:
+            return
+        names = {mount.name for mount in mounts}
+        if len(self._brought) >= MAX_KNOWN:
+            self._brought.clear()
+            self._remembered.clear()
+        self._remembered[step.agent] = mounts, request.tools
+        for spec in request.tools if names else ():
+            hook = spec.owner or spec.provider
+            if hook in names:
+                self._brought[step.agent, spec.name] = hook
+            else:
+                self._brought.pop((step.agent, spec.name), None)
+
+    def away(self, mounts: Sequence[Mount], step: Step, tool: str, model: str) -> str:
+        """Why nobody can call a tool just now that was offered to this agent's model; empty where nothing is known of
+        it, or it is there."""
+        hook = self._brought.get((step.agent, tool))
+        for mount in mounts if hook is not None else ():
+            if mount.name == hook and (how := mount.down()) and mount.rules.match.matches(step, "", model):
+                kind = "extension" if mount.name.startswith(EXTENSION) else "hook"
+                return f"the {kind} {mount.name.removeprefix(EXTENSION)} {how}"
+        return ""
 
     def _is_fine(self, mount: Mount, step: Step, spec: ToolSpec) -> bool:
         place = (mount.name, spec.name)

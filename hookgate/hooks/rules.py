@@ -75,6 +75,8 @@ class Mount:
     program: object = None
     files: Callable[[], str] = field(default=lambda: "", compare=False)
     """The digest of the files that its process was started from."""
+    down: Callable[[], str] = field(default=lambda: "", compare=False)
+    """How its process, which has ended, is on its way back, as a model may read it; empty: it is there."""
 
     @property
     def digest(self) -> str:

@@ -8,6 +8,7 @@ from typing import Any, Literal, cast
 from click import HelpFormatter
 
 from hookgate.assembly.settings import Keep
+from hookgate.assembly.vendors import VENDORS
 from hookgate.embedding.above import Above, row
 from hookgate.embedding.reasoning import LEVELS
 from hookgate.mistakes import close
@@ -20,9 +21,9 @@ Kind = Literal["text", "texts", "on", "off", "number", "taken"]
 _ABOUT = "Speaks newline-delimited JSON on stdin and stdout: commands in, responses and events out."
 _LEVELS = ("off", *LEVELS)
 _HELP = (
-    ("--provider NAME", "of the configuration, or openai, or anthropic"),
+    ("--provider NAME", f"of the configuration, or {', '.join(VENDORS)}"),
     ("--model NAME", "the model; PROVIDER/MODEL works too"),
-    ("--api-key KEY", "instead of OPENAI_API_KEY or ANTHROPIC_API_KEY"),
+    ("--api-key KEY", "instead of OPENAI_API_KEY, ANTHROPIC_API_KEY or KIMI_API_KEY"),
     ("--base-url URL", "the endpoint"),
     ("--cwd DIR", "where tools work"),
     ("--system-prompt TEXT", "instead of the configured one"),

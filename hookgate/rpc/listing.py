@@ -5,10 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from hookgate.assembly.models import models_of
-from hookgate.embedding.above import KEYS
+from hookgate.assembly.vendors import VENDORS
 from hookgate.protocol.models import Model
 from hookgate.sections import Config
-from hookgate.sections.agent import ProviderSection
 
 HEAD = "provider   model id                       context  max-out  reasoning  source"
 
@@ -16,7 +15,7 @@ HEAD = "provider   model id                       context  max-out  reasoning  s
 def model_lines(config: Config) -> Iterator[str]:
     """Those of the configured providers, and of the vendors that need no configuration; 0 where nobody knows."""
     yield HEAD
-    vendors = {name: ProviderSection.model_validate({"kind": name}) for name in KEYS}
+    vendors = {name: vendor.section() for name, vendor in VENDORS.items()}
     known = config.model_copy(update={"providers": {**vendors, **config.providers}})
     for provider in known.providers:
         for model in models_of(known, provider):

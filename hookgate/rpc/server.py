@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 import trio
 
 from hookgate import __version__
-from hookgate.assembly.models import unknown_of
+from hookgate.assembly.models import taken_for, unknown_of
 from hookgate.assembly.settings import Settings
 from hookgate.embedding.known import known_models
 from hookgate.loop.sessions.jobs import Compaction, Prompt
@@ -218,8 +218,9 @@ class Server:
         match command:
             case commands.SetModel(model=name):
                 model = talk.set_model(name)
-                note = unknown_of(self._settings.config, model)
-                return {"model": model.partition("/")[2], **({"note": note} if note else {})}
+                notes = (taken_for(name, model), unknown_of(self._settings.config, model))
+                said = "; ".join(it for it in notes if it)
+                return {"model": model.partition("/")[2], **({"note": said} if said else {})}
             case commands.SetReasoning(reasoning=reasoning):
                 return {"reasoning": talk.set_reasoning(reasoning)}
             case _:

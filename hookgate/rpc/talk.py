@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
-from hookgate.assembly.models import named_model
+from hookgate.assembly.models import chosen_model
 from hookgate.assembly.settings import Settings
 from hookgate.embedding.reasoning import leveled
 from hookgate.loop.sessions.jobs import Compaction, End, Job, Jobs, Prompt
@@ -73,7 +73,7 @@ class Talk:
 
     def set_model(self, name: str) -> str:
         """PROVIDER/MODEL. Raises ValueError, and then nothing has changed."""
-        self._model = named_model(self._settings.config, name, self.model)
+        self._model = chosen_model(self._settings, name, self.model)
         if self.conversation is not None:
             self.conversation.set_model(self._model)
         return self._model

@@ -83,6 +83,13 @@ def removed(name: str) -> ToolResult:
     return failure("not_found", name, f"{name} was removed during this turn", hint="Go on without it.")
 
 
+def away(name: str, why: str) -> ToolResult:
+    """A call of a tool whose program is not there just now, and is on its way back."""
+    return failure(
+        "transient", name, f"{why}; its tool {name} will be back", hint="Try again later, or go on without it."
+    )
+
+
 def close_names(name: str, names: Iterable[str]) -> tuple[str, ...]:
     """Up to three, the closest first."""
     # difflib is quadratic in the length, and the name is whatever the model wrote.

@@ -789,12 +789,11 @@ class _Conversation:
     def _answer(
         self, frame: Json, answer: Callable[[Json], Json], kind: _Kind, cancelled: _Cancelled | None = None
     ) -> None:
-        """A handler that fails answers too: nobody waits for a timeout. A cancelled call has nobody who waits."""
+        """A handler that fails answers too: nobody waits for a timeout. Of a cancelled call what it returns is said,
+        which the host may keep; that it failed is no news."""
         head = {"type": kind.reply, "id": frame.get("id")}
         try:
-            reply = {**head, **answer(frame)}
-            if not (cancelled and cancelled.is_set()):
-                self._wire.send(reply)
+            self._wire.send({**head, **answer(frame)})
         except (Exception, SystemExit) as problem:
             if not (cancelled and cancelled.is_set()):
                 traceback.print_exc()

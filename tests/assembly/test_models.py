@@ -29,6 +29,8 @@ CONFIG = parse(
     [providers.far]
     kind = "openai"
     base_url = "https://models.example.com/v1"
+    [models."openai/ours"]
+    context_window = 8000
     [models."far/house"]
     context_window = 9000
     prices = [1.0, 2.0]
@@ -107,7 +109,13 @@ def test_a_local_model_is_known_by_its_family(name: str, window: int | None) -> 
             "ollama/own: its context window is not known (a long conversation is summed up only once the endpoint "
             'refuses it); [models."ollama/own"] can say so',
         ),
-        ("openai/gpt5-mini", "openai/gpt5-mini (did you mean 'gpt-5-mini'?): its context window is not known"),
+        (
+            "openai/gpt5-mini",
+            "openai/gpt5-mini (did you mean 'gpt-5-mini'?): none of the models that openai is known to have, and "
+            "asked for all the same; its context window is not known",
+        ),
+        ("openai/gpt-5-2027-01-01", ""),
+        ("openai/ours", 'openai/ours: its price is not known (it counts as 0); [models."openai/ours"] can say so'),
         ("far/qwen3:4b", 'far/qwen3:4b: its price is not known (it counts as 0); [models."far/qwen3:4b"] can say so'),
         ("far/house", ""),
     ],
@@ -133,11 +141,24 @@ def test_the_vendor_s_models_are_listed_at_the_vendor_alone() -> None:
 
 
 @pytest.mark.parametrize(
-    ("asked", "named"),
-    [("ollama/x", "ollama/x"), ("x", "openai/x"), ("meta/x", "openai/meta/x"), ("far/a/b", "far/a/b")],
+    ("asked", "current", "named"),
+    [
+        ("ollama/x", "openai/gpt-5", "ollama/x"),
+        ("x", "openai/gpt-5", "openai/x"),
+        ("meta/x", "far/house", "far/meta/x"),
+        ("far/a/b", "openai/gpt-5", "far/a/b"),
+    ],
 )
-def test_any_name_of_a_configured_provider_names_a_model(asked: str, named: str) -> None:
-    assert named_model(CONFIG, asked, "openai/gpt-5") == named
+def test_any_name_of_a_configured_provider_names_a_model(asked: str, current: str, named: str) -> None:
+    assert named_model(CONFIG, asked, current) == named
+
+
+def test_a_provider_that_is_not_configured_is_none_of_a_vendor_s_models() -> None:
+    said = 'provider "anthropic" is not configured .* write .providers.anthropic. kind = "anthropic", api_key_env = '
+    with pytest.raises(ValueError, match=said):
+        named_model(CONFIG, "anthropic/claude-sonnet-4-5", "openai/gpt-5")
+    with pytest.raises(ValueError, match=r"is not configured \(did you mean 'ollama'\?\)"):
+        named_model(CONFIG, "olama/x", "openai/gpt-5")
 
 
 @pytest.mark.parametrize(
@@ -184,6 +205,25 @@ async def test_a_chat_says_what_is_not_known_of_its_model_and_changes_it_by_a_co
             await screen.line("/quit")
             assert await screen.ends() == 0
         assert [request.body["model"] for request in server.requests] == ["m", "nice"]
+
+
+async def test_a_chat_chooses_no_model_of_a_provider_without_a_section_or_a_key(tmp_path: Path) -> None:
+    more = '[providers.openai]\nkind = "openai"\n'
+    more += '[providers.anthropic]\nkind = "anthropic"\napi_key_env = "A_KEY"\n'
+    (tmp_path / "hookgate.toml").write_text(f'[agent]\nmodel = "openai/gpt-5"\n{more}')
+    async with open_pipes(tmp_path, "chat") as screen:
+        await screen.line("/model")
+        await screen.sees("/model takes any name of any provider: openai. No key is set for anthropic (A_KEY).")
+        await screen.line("/model anthropic/claude-sonnet-4-5")
+        await screen.sees(
+            "! anthropic/claude-sonnet-4-5 cannot be asked: providers.anthropic.api_key_env: A_KEY is not"
+        )
+        await screen.line("/model groq/llama")
+        await screen.sees('! provider "groq" is not configured (there is openai, anthropic); where it speaks')
+        await screen.line("/model gtp-5")
+        await screen.sees("! openai/gtp-5 (did you mean 'gpt-5'?): none of the models that openai is known to have")
+        await screen.line("/quit")
+        assert await screen.ends() == 0
 
 
 async def test_a_missing_v1_is_told_with_the_address_and_the_provider(tmp_path: Path) -> None:

@@ -31,7 +31,7 @@ base_url = "http://127.0.0.1:9/v1"
 
 @pytest.fixture(autouse=True)
 def _no_keys(monkeypatch: pytest.MonkeyPatch) -> None:
-    for name in ("OPENAI_API_KEY", "ANTHROPIC_API_KEY"):
+    for name in ("OPENAI_API_KEY", "ANTHROPIC_API_KEY", "KIMI_API_KEY"):
         monkeypatch.delenv(name, raising=False)
 
 
@@ -49,6 +49,10 @@ def _no_keys(monkeypatch: pytest.MonkeyPatch) -> None:
         ({"provider": "openai", "api_key": "k"}, "openai/gpt-5-mini"),
         ({"provider": "anthropic", "api_key": "k", "model": "c"}, "anthropic/c"),
         ({"model": "anthropic/c", "api_key": "k"}, "anthropic/c"),
+        ({"provider": "ollama", "model": "llama3"}, "ollama/llama3"),
+        ({"model": "ollama/llama3"}, "ollama/llama3"),
+        ({"provider": "moonshot", "api_key": "k"}, "kimi/kimi-for-coding"),
+        ({"provider": "openai-codex", "api_key": "k"}, "openai/gpt-5-mini"),
     ],
 )
 def test_the_model_is_the_one_that_is_meant(above: Above, model: str) -> None:
@@ -64,6 +68,15 @@ def test_a_key_of_the_environment_chooses_the_provider_where_nothing_else_does(
     monkeypatch.setenv("ANTHROPIC_API_KEY", "k")
     assert settled(None).kind == "anthropic"
     assert settled(None, model="claude-x").config.agent.model == "anthropic/claude-x"
+
+
+def test_zots_providers_are_where_zot_asks_them_unless_a_configuration_says_otherwise() -> None:
+    ollama = settled(None, provider="ollama", model="llama3").config.providers["ollama"]
+    assert (ollama.kind, ollama.base_url, ollama.api_key_env) == ("openai", "http://localhost:11434/v1", "")
+    config = configuration.parse(TOML.replace("mine", "ollama"), Path("hookgate.toml"))
+    assert settled(config, provider="ollama").config.providers["ollama"].base_url == "http://127.0.0.1:9/v1"
+    with pytest.raises(ConfigError, match="set KIMI_API_KEY"):
+        settled(None, provider="kimi")
 
 
 def test_a_literal_key_is_in_no_representation() -> None:

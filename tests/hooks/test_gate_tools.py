@@ -18,7 +18,7 @@ from hookgate.protocol.hook.answers import CONTINUE, Abort, Answer, Deny, Modify
 from hookgate.protocol.hook.hello import Hello
 from hookgate.protocol.hook.stages import Question, Stage
 from hookgate.protocol.values import Fault, Message, ToolResult, ToolSpec
-from tests.hooks.doubles import BASH, CALL, REQUEST, STEP, Asked, gate_of, hook, matching, never, sink
+from tests.hooks.doubles import BASH, CALL, CHAT, REQUEST, STEP, Asked, gate_of, hook, matching, never, sink
 
 
 async def _broken(_question: Question) -> Answer:
@@ -133,6 +133,22 @@ async def test_the_tools_of_a_match_keep_no_call_from_its_owner_and_every_other_
     call, spec = replace(CALL, name="weather"), replace(WEATHER, provider="hook:sky")
     assert await gate.before_tool(STEP, call, owned_by("sky")) == Allowed(call)
     assert (asked.names, await gate.answer_owned(STEP, call, spec)) == ([], ToolResult("sunny"))
+
+
+async def test_a_tool_is_away_where_it_was_offered_and_while_its_hook_starts_again() -> None:
+    owner = replace(_owner("sky", CONTINUE, rules=Rules(match=matching(chats="-42"))), down=lambda: "naps")
+    gate, model = gate_of(owner), REQUEST.model
+    assert gate.away(STEP, "weather", model) == ""
+    await gate.before_llm(STEP, REQUEST)
+    assert gate.away(STEP, "weather", model) == "the hook sky naps"
+    elsewhere = replace(STEP, inbound=replace(STEP.inbound, chat=replace(CHAT, chat_id="-1")))
+    assert [gate.away(step, "weather", model) for step in (elsewhere, replace(STEP, agent="other"))] == ["", ""]
+    assert gate.away(STEP, "bash", model) == ""
+    gate.mount([replace(owner, down=lambda: "")])
+    assert gate.away(STEP, "weather", model) == ""
+    gate.mount([owner])
+    await gate.before_llm(STEP, replace(REQUEST, tools=(ToolSpec("weather", "built in", {}),)))
+    assert gate.away(STEP, "weather", model) == ""
 
 
 @pytest.mark.parametrize("answer", [CONTINUE, Modify({"arguments": {}}), None])

@@ -202,7 +202,7 @@ async def test_calls_run_side_by_side(open_ext: OpenExtension) -> None:
     assert results == [[str(n)] for n in range(20)]
 
 
-async def test_a_cancelled_call_ends_and_is_not_answered(open_ext: OpenExtension) -> None:
+async def test_a_cancelled_call_ends_and_says_how_far_it_had_come_if_it_returns(open_ext: OpenExtension) -> None:
     handlers = """
         import asyncio
         @ext.tool("")
@@ -210,6 +210,7 @@ async def test_a_cancelled_call_ends_and_is_not_answered(open_ext: OpenExtension
             ext.notify("waits")
             call.cancelled.wait(20)
             ext.notify("waited")
+            return "half"
         @ext.tool("")
         async def sleep():
             ext.notify("sleeps")
@@ -225,7 +226,8 @@ async def test_a_cancelled_call_ends_and_is_not_answered(open_ext: OpenExtension
             await host.send({"type": "tool_cancel", "id": name})
             assert (await host.until("notify"))["message"] in ("waited", "woken")
         assert await host.shutdown() == 0
-        assert "tool_result" not in types(host.frames)
+        results = [frame for frame in host.frames if frame["type"] == "tool_result"]
+        assert results == [{"type": "tool_result", "id": "wait", "content": [{"type": "text", "text": "half"}]}]
 
 
 # --- interceptions and events ---------------------------------------------------------------------------------

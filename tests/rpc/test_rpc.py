@@ -269,7 +269,6 @@ async def test_a_model_that_nobody_knows_is_asked_with_a_note_also_of_another_pr
     async with open_model_server() as here, open_model_server() as there:
         text = f'[agent]\nmodel = "a/one"\n[providers.a]\nkind = "openai"\nbase_url = "{here.base_url}"\n'
         text += f'[providers.b]\nkind = "openai"\nbase_url = "{there.base_url}"\napi_key_env = "B_KEY"\n'
-        text += '[providers.c]\nkind = "openai"\napi_key_env = "C_KEY"\n'
         (tmp_path / "hookgate.toml").write_text(text)
         async with open_rpc(tmp_path, env={"B_KEY": "k"}) as client:
             data = (await client.ask("set_model", model="two"))["data"]
@@ -280,12 +279,57 @@ async def test_a_model_that_nobody_knows_is_asked_with_a_note_also_of_another_pr
             assert (await client.ask("set_model", model="b/claude-x"))["success"]
             await prompted(client, "two")
             assert (await client.ask("get_state"))["data"]["provider"] == "b"
-            assert "its price is not known" in (await client.ask("set_model", model="c/gpt-9"))["data"]["note"]
-            failed = one(await prompted(client, "three"), "error")["message"]
-            assert failed.startswith(
-                "The model call failed (auth): c: it has no key: providers.c.api_key_env: C_KEY is not"
+            # A model's own name may have a slash.
+            assert (await client.ask("set_model", model="a/b"))["data"]["model"] == "b"
+            data = (await client.ask("set_model", model="d/three"))["data"]
+            assert data["note"].startswith(
+                "d is no provider here, so d/three is taken for a model's name; a/d/three: "
             )
+            assert (await client.ask("get_state"))["data"]["model"] == "d/three"
         assert [request.body["model"] for request in (*here.requests, *there.requests)] == ["two", "claude-x"]
+
+
+async def test_a_model_of_a_provider_without_a_section_or_a_key_is_refused_with_what_to_do(tmp_path: Path) -> None:
+    flags = ("--provider", "openai", "--model", "gpt-5")
+    async with open_rpc(tmp_path, *flags, env=KEY) as client:
+        models = [it["provider"] for it in (await client.ask("get_models"))["data"]["models"]]
+        assert set(models) == {"openai"}
+        for name, said in (
+            ("anthropic/claude-sonnet-4-5", 'kind = "anthropic", api_key_env = "ANTHROPIC_API_KEY" in hookgate.toml'),
+            (
+                "groq/llama",
+                'where it speaks OpenAI\'s API, write [providers.groq] kind = "openai", base_url = "https',
+            ),
+        ):
+            refused = (await client.ask("set_model", model=name))["error"]
+            vendor = name.partition("/")[0]
+            assert refused.startswith(f'provider "{vendor}" is not configured (there is openai); ')
+            assert said in refused
+        note = (await client.ask("set_model", model="gtp-5-mini"))["data"]["note"]
+        assert note.startswith(
+            "openai/gtp-5-mini (did you mean 'gpt-5-mini'?): none of the models that openai is known"
+        )
+        assert await client.ends() == 0
+    text = '[agent]\nmodel = "p/m"\n[providers.c]\nkind = "openai"\napi_key_env = "C_KEY"\n'
+    text += '[providers.p]\nkind = "scripted"\nscript = "script.json"\n'
+    scripted(tmp_path)
+    (tmp_path / "hookgate.toml").write_text(text)
+    async with open_rpc(tmp_path) as client:
+        for _ in range(2):
+            # Before anything is open, and after it.
+            refused = await client.ask("set_model", id="1", model="c/gpt-9")
+            why = "c/gpt-9 cannot be asked: providers.c.api_key_env: C_KEY is not set: `export C_KEY=...`"
+            assert refused["error"].startswith(why)
+            assert (await client.ask("get_state"))["data"]["model"] == "m"
+            await prompted(client, "go")
+        models = (await client.ask("get_models"))["data"]["models"]
+        assert [(it["provider"], it["id"]) for it in models] == [("p", "m")]
+
+
+async def test_zots_own_local_provider_needs_no_configuration(tmp_path: Path) -> None:
+    async with open_rpc(tmp_path, "--provider", "ollama", "--model", "llama3.3") as client:
+        data = (await client.ask("hello"))["data"]
+        assert (data["provider"], data["model"]) == ("ollama", "llama3.3")
 
 
 # --- failures -----------------------------------------------------------------------------------------------

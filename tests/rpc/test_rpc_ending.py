@@ -344,7 +344,12 @@ async def test_zots_own_flags_that_are_elsewhere_say_where(tmp_path: Path, flags
     [
         ((), "no model and no credentials"),
         (("--provider", "anthropic"), 'no credentials for provider "anthropic": set ANTHROPIC_API_KEY'),
-        (("--provider", "nobody"), 'unknown provider "nobody" (known: anthropic, openai)'),
+        (
+            ("--provider", "groq", "--model", "m"),
+            'unknown provider "groq" (known: anthropic, kimi, ollama, openai); where it speaks OpenAI\'s API, write '
+            '[providers.groq] kind = "openai", base_url = "https://...", api_key_env = "GROQ_API_KEY" in hookgate',
+        ),
+        (("--provider", "ollama"), 'no model: name one of the provider "ollama"'),
         (("--provider", "openai", "--api-key", "k", "--cwd", "nowhere"), "--cwd nowhere: No such file or directory"),
         (("--provider", "openai", "--api-key", "k", "--reasoning", "hard"), "reasoning must be off|"),
         (("--config", "none.toml"), "none.toml: there is no such file"),

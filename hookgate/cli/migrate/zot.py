@@ -1,13 +1,17 @@
-"""zot's config.json and models.json, read as zot does; opens no other file, and knows nothing of hookgate.toml."""
+"""zot's config.json and models.json, read as zot does, but for what is wrong in them: that is left out and said.
+
+Opens no other file, and knows nothing of hookgate.toml.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Annotated, Any, TypeVar, cast
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
 
+from hookgate.assembly.vendors import ALIASES
 from hookgate.cli.migrate.toml import key
 from hookgate.config import ConfigError
 from hookgate.protocol.codec import decode
@@ -15,16 +19,6 @@ from hookgate.protocol.errors import BadMessage
 
 MAX_BYTES = 4 * 1024 * 1024
 CONFIG, MODELS = "config.json", "models.json"
-ALIASES: Mapping[str, str] = {
-    "openai-codex": "openai",
-    "openai-responses": "openai",
-    "anthropic-messages": "anthropic",
-    "moonshot": "kimi",
-    "moonshot-ai": "kimi",
-    "kimi-code": "kimi",
-}
-"""zot's other names of its providers."""
-
 M = TypeVar("M", bound="Members")
 Dollars = Annotated[float, Field(ge=0, allow_inf_nan=False)]
 Tokens = Annotated[int, Field(ge=0)]
@@ -68,40 +62,61 @@ class ZotModel(Members):
     price_cache_read: Dollars = Field(0.0, alias="priceCacheRead")
     price_cache_write: Dollars = Field(0.0, alias="priceCacheWrite")
     base_url: str = Field("", alias="baseUrl")
-    input: list[str] = Field(default_factory=list)
+    input: list[str | None] = Field(default_factory=list)
     api: str = ""
 
 
 class ZotProvider(Members):
-    models: list[ZotModel] = Field(default_factory=list)
+    models: list[ZotModel | None] = Field(default_factory=list)
 
 
 class Catalog(Members):
-    """models.json."""
+    """models.json. None: left out, so that the others keep their places."""
 
-    providers: dict[str, ZotProvider] = Field(default_factory=dict)
+    providers: dict[str, ZotProvider | None] = Field(default_factory=dict)
 
     def models(self) -> Iterator[tuple[str, str, ZotModel]]:
         """Its place, zot's name of its provider, and what it is."""
         for provider, listed in self.providers.items():
-            for number, model in enumerate(listed.models):
-                place = f"{MODELS}: providers.{key(provider)}.models[{number}]"
-                yield place, ALIASES.get(provider, provider), model
+            for number, model in enumerate(listed.models if listed is not None else ()):
+                if model is not None:
+                    place = f"{MODELS}: providers.{key(provider)}.models[{number}]"
+                    yield place, ALIASES.get(provider, provider), model
 
 
-def read(folder: Path) -> tuple[Chosen, Catalog]:
-    """What of both is there. Raises ConfigError."""
+def read(folder: Path) -> tuple[Chosen, Catalog, tuple[str, ...]]:
+    """What of both is there, and a notice for each member that is not what zot writes. Raises ConfigError."""
     if not folder.is_dir():
         raise ConfigError(f"{folder}: there is no such folder; zot's is where its config.json lies")
     files = [folder / CONFIG, folder / MODELS]
     if not any(file.exists() for file in files):
         raise ConfigError(f"{folder}: there is neither a {CONFIG} nor a {MODELS} in it")
-    return _read(files[0], Chosen), _read(files[1], Catalog)
+    notices: list[str] = []
+    return _taken(files[0], Chosen, notices), _taken(files[1], Catalog, notices), tuple(notices)
 
 
-def _read(file: Path, kind: type[M]) -> M:
-    if not file.exists():
-        return kind()
+def _taken(file: Path, kind: type[M], notices: list[str]) -> M:
+    members = _read(file) if file.exists() else {}
+    while True:
+        try:
+            return kind.model_validate(members)
+        except ValidationError as error:
+            # What is wrong with one member may hide what is wrong with another.
+            for mistake in error.errors(include_url=False, include_input=False):
+                parts = (f"[{part}]" if isinstance(part, int) else f".{key(part)}" for part in mistake["loc"])
+                why = mistake["msg"].partition(" or instance of")[0].replace("Input should be", "it must be", 1)
+                notices.append(f"{file.name}: {''.join(parts)[1:]}: left out, {why}")
+                _leave_out(members, mistake["loc"])
+
+
+def _leave_out(members: Any, place: Sequence[int | str]) -> None:  # noqa: ANN401 - JSON
+    """null is as good as absent, everywhere."""
+    for part in place[:-1]:
+        members = members[part]
+    members[place[-1]] = None
+
+
+def _read(file: Path) -> dict[str, Any]:
     try:
         if not file.is_file():
             raise ConfigError(f"{file}: is no file")
@@ -114,9 +129,4 @@ def _read(file: Path, kind: type[M]) -> M:
         raise ConfigError(f"{file}: is not JSON: {error}") from None
     if not isinstance(members, dict):
         raise ConfigError(f"{file}: must hold a JSON object")
-    try:
-        return kind.model_validate(members)
-    except ValidationError as error:
-        first = error.errors(include_url=False, include_input=False)[0]
-        where = ".".join(key(str(part)) for part in first["loc"])
-        raise ConfigError(f"{file}: {where}: {first['msg']}") from None
+    return cast("dict[str, Any]", members)

@@ -5,7 +5,6 @@ Keys stay where they are: the file names the variables that they are read from.
 
 from __future__ import annotations
 
-import re
 import sys
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import field
@@ -13,26 +12,18 @@ from pathlib import Path
 from urllib.parse import urlsplit
 
 from hookgate import config as configuration
+from hookgate.assembly.models import vendors_of
+from hookgate.assembly.vendors import ALIASES, NOT_IN_A_NAME, VENDORS, variable_of, written
 from hookgate.cli.migrate.toml import Value, key, value
-from hookgate.cli.migrate.zot import ALIASES, CONFIG, MODELS, Catalog, Chosen, ZotModel, read
-from hookgate.config import ConfigError
-from hookgate.embedding.reasoning import LEVELS, reasoned
+from hookgate.cli.migrate.zot import CONFIG, MODELS, Catalog, Chosen, ZotModel, read
+from hookgate.embedding.reasoning import LEVELS, OFF, reasoned
 from hookgate.protocol.dataclasses import dataclass
 from hookgate.sections import Config
 
-KIND: Mapping[str, str] = {"anthropic": "anthropic", "openai": "openai", "kimi": "openai", "ollama": "openai"}
-VARIABLE: Mapping[str, str] = {
-    "anthropic": "ANTHROPIC_API_KEY",
-    "openai": "OPENAI_API_KEY",
-    "kimi": "KIMI_API_KEY",
-    "ollama": "",
-}
-URL: Mapping[str, str] = {"kimi": "https://api.kimi.com/coding/v1", "ollama": "http://localhost:11434/v1"}
 USUAL: Mapping[str, str] = {"anthropic": "claude-sonnet-4-5", "openai": "gpt-5", "kimi": "kimi-for-coding"}
 """What zot asks where it is told a provider alone."""
 APIS = ("openai", "anthropic")
 """What the names of the APIs that are spoken here begin with."""
-NOT_IN_A_NAME = re.compile(r"[^A-Za-z0-9_.-]+")
 LOCAL = ("localhost", "127.0.0.1", "::1")
 HEADER = """\
 # hookgate.toml, written by `hookgate migrate zot` from zot's config.json and models.json.
@@ -51,13 +42,14 @@ class Taken:
 
     def provider(self, name: str, base_url: str = "", api: str = "") -> str:
         """Its name here: zot has an address for each model, hookgate for each provider."""
-        kind = _kind(name, api)
-        url = _versioned(kind, base_url) or URL.get(name, "")
-        variable = "" if urlsplit(base_url).hostname in LOCAL else _variable(name)
+        vendor = VENDORS.get(name)
+        kind = vendor.kind if vendor is not None else "anthropic" if api.startswith("anthropic") else "openai"
+        url = _versioned(kind, base_url) or (vendor.url if vendor is not None else "")
+        variable = "" if urlsplit(base_url).hostname in LOCAL else variable_of(name)
         keys = {"kind": kind, "base_url": url, "api_key_env": variable}
         table: dict[str, Value] = {each: it for each, it in keys.items() if it}
         known = NOT_IN_A_NAME.sub("-", name)
-        if base_url and (name in KIND or self.providers.get(known, table) != table):
+        if base_url and (name in VENDORS or self.providers.get(known, table) != table):
             known = f"{known}-{NOT_IN_A_NAME.sub('-', urlsplit(base_url).netloc)}"
         self.providers.setdefault(known, table)
         return known
@@ -66,12 +58,12 @@ class Taken:
 def migrate_folder(folder: Path | None) -> int:
     """Prints TOML on stdout, and on stderr a notice for all that stays behind. Raises ConfigError."""
     folder = folder if folder is not None else configuration.zot_home(Config())
-    chosen, catalog = read(folder)
+    chosen, catalog, wrong = read(folder)
     taken = translate(chosen, catalog)
     text = _text(taken)
     # Nothing is printed that hookgate itself would refuse.
     configuration.parse(text, folder)
-    for notice in (*taken.notices, *_about_keys(taken.providers), *_beside(folder)):
+    for notice in (*wrong, *taken.notices, *_about_keys(taken.providers), *_beside(folder)):
         sys.stderr.write(f"notice: {notice}\n")
     # TOML is UTF-8, whatever the terminal's encoding is.
     sys.stdout.buffer.write(text.encode())
@@ -82,14 +74,15 @@ def migrate_folder(folder: Path | None) -> int:
 def translate(chosen: Chosen, catalog: Catalog) -> Taken:
     taken = Taken()
     places = dict(_models(taken, catalog))
-    provider = ALIASES.get(chosen.provider, chosen.provider) or "anthropic"
+    provider = ALIASES.get(chosen.provider, chosen.provider) or _supposed(taken, chosen.model, places)
     model = chosen.model or USUAL.get(provider, "")
     if place := places.get((provider, model)):
         taken.chosen = place
-    elif provider not in KIND:
+    elif provider not in VENDORS:
         taken.notices.append(f"{CONFIG}: provider: left out with its model, {_unknown(provider, model)}")
     elif not model:
-        raise ConfigError(f"{CONFIG}: model: zot asks for one with the provider {provider!r}, and so does hookgate")
+        asked = f'write [agent] model = "{taken.provider(provider)}/MODEL"'
+        taken.notices.append(f"{CONFIG}: model: there is none, and {provider} has no usual one: {asked}")
     else:
         taken.chosen = f"{taken.provider(provider)}/{model}"
     if taken.chosen:
@@ -98,6 +91,16 @@ def translate(chosen: Chosen, catalog: Catalog) -> Taken:
     taken.notices.extend(f"{CONFIG}: {key(name)}: left out, {_why(name)}" for name in chosen.others)
     taken.notices.extend(f"{MODELS}: {key(name)}: left out, zot does not know it either" for name in catalog.others)
     return taken
+
+
+def _supposed(taken: Taken, model: str, places: Mapping[tuple[str, str], str]) -> str:
+    """Who is asked where config.json names no provider: who alone is known to have the model, else whom zot asks."""
+    having = {provider for provider, name in places if name == model} or vendors_of(model)
+    provider, why = "anthropic", "it is zot's usual one"
+    if model and len(having) == 1:
+        (provider,), why = having, f"it has {model}"
+    taken.notices.append(f"{CONFIG}: provider: it names none, so {provider} is written: {why}")
+    return provider
 
 
 def _models(taken: Taken, catalog: Catalog) -> Iterator[tuple[tuple[str, str], str]]:
@@ -113,7 +116,7 @@ def _models(taken: Taken, catalog: Catalog) -> Iterator[tuple[tuple[str, str], s
         name = f"{taken.provider(provider, model.base_url, model.api)}/{model.id}"
         taken.models[name] = dict(_known(model))
         # By its API a provider that is not known here is taken over.
-        unread = ("name", "api") if provider in KIND else ("name",)
+        unread = ("name", "api") if provider in VENDORS else ("name",)
         idle.update(dict.fromkeys((*(it for it in unread if getattr(model, it)), *model.others)))
         yield (provider, model.id), name
     if idle:
@@ -124,7 +127,7 @@ def _unable(provider: str, model: ZotModel) -> str:
     """Why hookgate cannot ask it; empty where it can."""
     if not model.id:
         return "it has no id"
-    if provider in KIND:
+    if provider in VENDORS:
         return ""
     if not model.base_url:
         return f"hookgate does not take the provider {provider!r} over without a baseUrl of its models"
@@ -133,19 +136,8 @@ def _unable(provider: str, model: ZotModel) -> str:
 
 def _unknown(provider: str, model: str) -> str:
     """What to write instead."""
-    name = NOT_IN_A_NAME.sub("-", provider)
-    asked = value(f"{name}/{model or 'MODEL'}")
-    keys = f'[providers.{key(name)}] kind = "openai", base_url = "https://..."; [agent] model = {asked}'
-    return f"hookgate does not take {provider!r} over; where it speaks OpenAI's API, write {keys}"
-
-
-def _kind(name: str, api: str) -> str:
-    return KIND.get(name) or ("anthropic" if api.startswith("anthropic") else "openai")
-
-
-def _variable(name: str) -> str:
-    """That its key is read from; of what hookgate does not know, the name that is usual."""
-    return VARIABLE.get(name, f"{re.sub('[^A-Z0-9]+', '_', name.upper())}_API_KEY")
+    asked = value(f"{NOT_IN_A_NAME.sub('-', provider)}/{model or 'MODEL'}")
+    return f"hookgate does not take {provider!r} over; {written(provider)}; [agent] model = {asked}"
 
 
 def _unfit(url: str) -> str:
@@ -180,7 +172,9 @@ def _known(model: ZotModel) -> Iterator[tuple[str, Value]]:
 
 
 def _options(taken: Taken, level: str, kind: str) -> Mapping[str, Value]:
-    if level and level not in LEVELS:
+    if level in OFF:
+        return {}
+    if level not in LEVELS:
         taken.notices.append(f"{CONFIG}: reasoning: left out, {level!r} is none of {', '.join(LEVELS)}")
         return {}
     return reasoned({}, kind, level)  # pyright: ignore[reportReturnType] - numbers, words and one object of them

@@ -5,7 +5,8 @@ from __future__ import annotations
 import trio
 
 from hookgate.assembly.app import Runtime
-from hookgate.assembly.models import models_of, named_model, unknown_of
+from hookgate.assembly.models import chosen_model, keyless, models_of, taken_for, unknown_of
+from hookgate.assembly.settings import Settings
 from hookgate.protocol.chat import Chat
 from hookgate.protocol.dataclasses import replace
 
@@ -17,24 +18,28 @@ def model(runtime: Runtime, chat: Chat, name: str) -> str:
         provider = agent.model.partition("/")[0]
         known = ", ".join(it.id for it in models_of(config, provider))
         listed = f" {provider} has {known}." if known else ""
-        return f"{agent.model} answers.{listed} /model takes any name of any provider: {', '.join(config.providers)}."
+        asked = _asked(runtime.settings)
+        others = [f"{it} ({section.api_key_env})" for it, section in config.providers.items() if it not in asked]
+        unset = f" No key is set for {', '.join(others)}." if others else ""
+        return f"{agent.model} answers.{listed} /model takes any name of any provider: {', '.join(asked)}.{unset}"
     try:
-        named = named_model(config, name, agent.model)
+        named = chosen_model(runtime.settings, name, agent.model)
     except ValueError as error:
         return f"! {error}"
     runtime.gateway.exchange(chat, replace(agent, model=named))
-    note = unknown_of(config, named)
-    provider, slash, _ = name.partition("/")
-    # A model's own name may have a slash; a provider's that is mistyped looks the same.
-    taken = (
-        f" ({provider} is no provider here, so {name} is taken for a model's name)" if slash and named != name else ""
-    )
-    return f"{named} answers from here on{taken}." + (f"\n! {note}" if note else "")
+    note, taken = unknown_of(config, named), taken_for(name, named)
+    meant = f" ({taken})" if taken else ""
+    return f"{named} answers from here on{meant}." + (f"\n! {note}" if note else "")
 
 
 async def models(runtime: Runtime, _chat: Chat) -> list[str]:
     """What is known that `/model` could name."""
     await trio.lowlevel.checkpoint()
     config = runtime.settings.config
-    known = (f"{provider}/{it.id}" for provider in config.providers for it in models_of(config, provider))
+    known = (f"{provider}/{it.id}" for provider in _asked(runtime.settings) for it in models_of(config, provider))
     return [*dict.fromkeys((*(it.model for it in (config.agent, *config.agents.values()) if it.model), *known))]
+
+
+def _asked(settings: Settings) -> list[str]:
+    """The providers that can be asked."""
+    return [provider for provider in settings.config.providers if not keyless(settings, provider)]

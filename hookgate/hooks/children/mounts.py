@@ -83,7 +83,7 @@ class _Running:
 
     @property
     def mount(self) -> Mount:
-        parts = (self.hook, self.plan.rules, self.plan.spec, partial(getattr, self.hook, "program"))
+        parts = (self.hook, self.plan.rules, self.plan.spec, partial(getattr, self.hook, "program"), self.hook.down)
         return Mount(*parts) if self.plan.rank is None else _Ranked(*parts, self.plan.rank)
 
 

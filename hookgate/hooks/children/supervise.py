@@ -154,6 +154,14 @@ class SupervisedHook:
         # A model may read this.
         return Failed(f"it is {self.state}{': ' + self._cause if self.reason else ''}", closed)
 
+    def down(self) -> str:
+        """How it is on its way back; empty: it is there."""
+        if self._live is not None and not self._live.ended.is_set():
+            return ""
+        if self.state == "quarantined":
+            return f"is down ({self._cause}) and only tried now and then"
+        return "is starting again"
+
     async def drained(self) -> None:
         """Until no call is in flight."""
         if self._live is not None:

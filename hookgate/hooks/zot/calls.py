@@ -14,7 +14,7 @@ from hookgate.processes.deadlines import Deadlines
 from hookgate.processes.outbox import Frame, Outbox
 from hookgate.processes.slot import Slot
 from hookgate.protocol.chat import Chat
-from hookgate.protocol.dataclasses import dataclass
+from hookgate.protocol.dataclasses import dataclass, replace
 from hookgate.protocol.zot.events import MAX_LINE_BYTES, Sent
 from hookgate.protocol.zot.frames import CommandReply, InterceptReply, Reply, ToolReply
 from hookgate.protocol.zot.host import CancelTool, HostFrame, line_of
@@ -22,15 +22,20 @@ from hookgate.protocol.zot.peer import BadReply, ZotPeer
 
 Cause = Literal["timeout", "disconnected", "bad reply", "too long", "stuck"]
 
+GRACE_S = 1.0
+"""How long a call that nobody waits for any more may still say how far it has come, where it hears of that."""
+
 R = TypeVar("R", InterceptReply, ToolReply, CommandReply)
 
 
 @dataclass(frozen=True, slots=True)
 class Lost:
-    """A call without a usable reply; `reason` is a sentence about the extension."""
+    """A call without a usable reply; `reason` is a sentence about the extension. `so_far`: what it had come to, said
+    after its time, once it heard that this was over."""
 
     cause: Cause
     reason: str
+    so_far: Reply | None = None
 
 
 class Job(Protocol):
@@ -46,15 +51,17 @@ class Job(Protocol):
 
 
 class Call(Slot[Reply | Lost]):
-    """`chain`: the tools that called each other up to it. `jobs` that it is given run inside it."""
+    """`chain`: the tools that called each other up to it. `jobs` that it is given run inside it. `over`: nobody waits
+    any more, and the extension has been told."""
 
-    __slots__ = ("chain", "chat", "deadline", "frame", "id", "jobs", "kind", "stirred", "timeout_s")
+    __slots__ = ("chain", "chat", "deadline", "frame", "id", "jobs", "kind", "over", "stirred", "timeout_s")
 
     def __init__(self, call_id: str, kind: type[Reply], timeout_s: float, chat: Chat | None) -> None:
         super().__init__()
         self.id, self.kind, self.timeout_s, self.chat = call_id, kind, timeout_s, chat
         self.deadline = monotonic() + timeout_s
         self.frame: Frame | None = None
+        self.over = False
         self.chain = current_chain()
         self.jobs: deque[Job] = deque()
         self.stirred: trio.Event | None = None
@@ -92,9 +99,15 @@ class Calls:
         return tuple(self._calls.values())
 
     async def ask(
-        self, kind: type[R], frame: Callable[[str], HostFrame], timeout_s: float, chat: Chat | None
+        self,
+        kind: type[R],
+        frame: Callable[[str], HostFrame],
+        timeout_s: float,
+        chat: Chat | None,
+        late: Callable[[R], None] | None = None,
     ) -> R | Lost:
-        """The reply of this kind to the frame that gets the call's id; writing it is part of the time."""
+        """The reply of this kind to the frame that gets the call's id; writing it is part of the time. Where it is
+        cancelled, `late` takes what the extension says when it hears of that, within GRACE_S."""
         if self._ended:
             return Lost("disconnected", self._ended)
         call = Call(self._peer.next_id(kind), kind, timeout_s, chat)
@@ -102,7 +115,13 @@ class Calls:
         self._deadlines.watch(self)
         try:
             self._send(call, line_of(frame(call.id)))
-            return cast("R | Lost", await (_serving(call) if self.serves else call.wait()))
+            outcome = await (_serving(call) if self.serves else call.wait())
+            return cast("R | Lost", _too_late(call, outcome) if call.over else outcome)
+        except BaseException:
+            # Cancelled, alone or in a group; it may have been answered all the same.
+            if late is not None and (call.id not in self._calls or self._call_off(call)):
+                await _last_word(call, cast("Callable[[Reply], None]", late))
+            raise
         finally:
             self._settle(call)
 
@@ -118,8 +137,12 @@ class Calls:
 
     def expire(self, now: float) -> bool:
         for call in self.in_flight:
-            if call.deadline <= now:
-                call.set(Lost("timeout", f"no answer within {round(call.timeout_s * 1000)} ms"))
+            if call.deadline > now:
+                continue
+            if not call.over and self._call_off(call):
+                call.deadline = now + GRACE_S
+            else:
+                call.set(_late(call))
         return bool(self._calls)
 
     async def drained(self) -> None:
@@ -148,10 +171,33 @@ class Calls:
 
     def _withdraw(self, call: Call) -> None:
         self._peer.forget(call.id)
+        self._call_off(call)
+
+    def _call_off(self, call: Call) -> bool:
+        """Nobody waits any more. Whether the extension has been told: it wants to be, and may have the call."""
+        if call.over:
+            return True
         if call.frame is None or self._outbox.withdraw(call.frame):
-            return
-        if self.cancels and call.kind is ToolReply:
+            call.frame = None
+        elif self.cancels and call.kind is ToolReply:
             self._outbox.send([line_of(CancelTool(call.id))])
+            call.over = True
+        return call.over
+
+
+def _late(call: Call) -> Lost:
+    return Lost("timeout", f"no answer within {round(call.timeout_s * 1000)} ms")
+
+
+def _too_late(call: Call, outcome: Reply | Lost) -> Lost:
+    return _late(call) if isinstance(outcome, Lost) else replace(_late(call), so_far=outcome)
+
+
+async def _last_word(call: Call, late: Callable[[Reply], None]) -> None:
+    with trio.move_on_after(GRACE_S, shield=True):
+        reply = await call.wait()
+        if not isinstance(reply, Lost):
+            late(reply)
 
 
 async def _serving(call: Call) -> Reply | Lost:

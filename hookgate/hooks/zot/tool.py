@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from hookgate.hooks.zot.call_context import calling, current_chat
-from hookgate.hooks.zot.calls import Calls, Lost
+from hookgate.hooks.zot.call_context import calling, current_chat, keep
+from hookgate.hooks.zot.calls import GRACE_S, Calls, Lost
 from hookgate.protocol.values import TOOL_TIMEOUT_S, Fault, ToolCall, ToolResult, ToolSpec
-from hookgate.protocol.zot.blocks import tool_failed, tool_result
+from hookgate.protocol.zot.blocks import tool_failed, tool_result, tool_stopped
 from hookgate.protocol.zot.frames import RegisterTool, ToolReply
 from hookgate.protocol.zot.host import CallTool
 from hookgate.protocol.zot.names import EXTENSION
 
-GRACE_S = 1.0
+MARGIN_S = GRACE_S + 1.0
 """Added to the spec's own deadline, so that a slow extension is told of by its name."""
 
 
@@ -22,7 +22,7 @@ class ZotTool:
             name=registered.name,
             description=registered.description,
             parameters=registered.schema,
-            timeout_s=TOOL_TIMEOUT_S + GRACE_S,
+            timeout_s=TOOL_TIMEOUT_S + MARGIN_S,
             provider=f"{EXTENSION}{extension}",
         )
         self._extension = extension
@@ -36,9 +36,15 @@ class ZotTool:
                 lambda call_id: CallTool(call_id, self.spec.name, call.arguments),
                 TOOL_TIMEOUT_S,
                 current_chat(),
+                late=lambda reply: keep(tool_stopped(self.spec.name, self._result(reply))),
             )
-        if isinstance(reply, Lost):
-            return tool_failed(self._extension, _fault(reply, self._extension, self.spec.name))
+        if not isinstance(reply, Lost):
+            return self._result(reply)
+        fault = _fault(reply, self._extension, self.spec.name)
+        so_far = self._result(reply.so_far) if isinstance(reply.so_far, ToolReply) else None
+        return tool_failed(self._extension, fault, so_far)
+
+    def _result(self, reply: ToolReply) -> ToolResult:
         return tool_result(self._extension, self.spec.name, reply)
 
 

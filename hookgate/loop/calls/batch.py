@@ -85,6 +85,10 @@ class Batch:
         """The tool as this request ships it: a reply asks several times a call, of tools that may be hundreds."""
         return self._specs.get(name)
 
+    def away(self, name: str) -> str:
+        """Why it cannot be called just now, though it will be back; else empty."""
+        return self.agent.gate.away(self.step, name, self.request.model)
+
     def own_spec(self, name: str) -> ToolSpec | None:
         """As the tool is, whatever a hook has made of it in this request."""
         return self.snapshot.spec(name) or self.spec(name)

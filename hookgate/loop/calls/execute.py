@@ -91,7 +91,7 @@ async def _executed(batch: Batch, item: Ready, tool: Tool, held: Held, left: lis
             call_context.secret_from.set(around.redactor.cut_from)
             call_context.chat.set(chat)
             call_context.cut_short.set(left.append)
-            work_for(chat)
+            work_for(chat, left.append)
             with (
                 telling(batch, call.id) if batch.events.heard(CallProgressed) else _NOBODY,
                 serving(batch, item) if makes_calls(spec) else _NOBODY,

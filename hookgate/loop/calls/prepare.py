@@ -27,7 +27,7 @@ from hookgate.protocol.redacting import presentable
 from hookgate.protocol.values import ToolCall, ToolResult, ToolSpec
 from hookgate.tools.decode import ReadCall, incomplete
 from hookgate.tools.dispatch import failure, invalid, not_found, settled_arguments, sound
-from hookgate.tools.failures import removed
+from hookgate.tools.failures import away, removed
 
 log = structlog.get_logger("hookgate.loop")
 
@@ -55,8 +55,8 @@ async def prepare(batch: Batch, read: ReadCall) -> Ready | Settled:
 def _looked_up(batch: Batch, call: ToolCall) -> tuple[ToolCall, ToolSpec] | Settled:
     """The tool, and the call with the arguments that hooks judge, people approve and the tool gets."""
     spec = batch.spec(call.name)
-    if spec is None:
-        return _unknown(batch, call)
+    if spec is None or batch.away(call.name):
+        return _absent(batch, call, gone=False)
     refused = incomplete(spec, call)
     if batch.redactor.marker(canonical(call.arguments).decode()):
         reason = "an argument holds a mark that stands for a secret; the secret itself is not known here"
@@ -107,7 +107,7 @@ async def _judged(batch: Batch, call: ToolCall, spec: ToolSpec) -> Ready | Settl
     tool = None if spec.owner else batch.snapshot.get(call.name)
     if not spec.owner and (tool is None or not agent.registry.holds(spec)):
         agent.tally.count("denied")
-        return _unknown(batch, call) if tool is None else Settled(call, removed(call.name), "it has been removed")
+        return _absent(batch, call, gone=tool is not None)
     agent.tally.count("answered" if spec.owner else "allowed")
     return Ready(call, spec, tool, judges, permit)
 
@@ -183,5 +183,10 @@ def _denied(batch: Batch, call: ToolCall, result: ToolResult) -> Settled:
     return Settled(call, result, result.for_llm, told)
 
 
-def _unknown(batch: Batch, call: ToolCall) -> Settled:
+def _absent(batch: Batch, call: ToolCall, *, gone: bool) -> Settled:
+    """A tool that is not there: just now; or `gone`, since it was offered; or there never was one."""
+    if why := batch.away(call.name):
+        return Settled(call, away(call.name, why), why)
+    if gone:
+        return Settled(call, removed(call.name), "it has been removed")
     return Settled(call, not_found(call.name, [spec.name for spec in batch.request.tools]), "there is no such tool")

@@ -12,6 +12,8 @@ from hookgate.protocol.values import Fault, Json, JsonObject, ToolResult
 from hookgate.protocol.zot.frames import Block, ToolReply
 
 NO_CONTENT = "(extension returned no content)"
+SO_FAR = "Until then it had come to this:"
+STOPPED = f"The turn ended before this call did. {SO_FAR}"
 DEFAULT_IMAGE = "image/png"
 MAX_RESULT_BYTES = 256 * 1024
 MAX_RESULT_BLOCKS = 128
@@ -42,10 +44,21 @@ def tool_result(extension: str, tool: str, reply: ToolReply) -> ToolResult:
     return ToolResult(text, is_error=is_error, media=tuple(pictures), error=fault)
 
 
-def tool_failed(extension: str, fault: Fault) -> ToolResult:
-    """`fault.op` is the tool; its reason says what became of the call."""
+def tool_failed(extension: str, fault: Fault, so_far: ToolResult | None = None) -> ToolResult:
+    """`fault.op` is the tool; its reason says what became of the call. `so_far`: what it had come to by then."""
     text = f"extension {extension}/{fault.op} failed: {fault.reason}"
-    return ToolResult(text, is_error=True, error=replace(fault, reason=text))
+    error = replace(fault, reason=text)
+    if so_far is None or so_far.for_llm == NO_CONTENT:
+        return ToolResult(text, is_error=True, error=error)
+    return ToolResult(f"{text}\n{SO_FAR}\n{so_far.for_llm}", is_error=True, error=error, media=so_far.media)
+
+
+def tool_stopped(tool: str, so_far: ToolResult) -> ToolResult:
+    """Of a call that ended with its turn; empty where nothing was said."""
+    if so_far.for_llm == NO_CONTENT:
+        return ToolResult("")
+    text = f"{STOPPED}\n{so_far.for_llm}"
+    return replace(so_far, for_llm=text, is_error=True, error=Fault("unknown", tool, STOPPED))
 
 
 def _undecodable(block: Block) -> str:

@@ -54,7 +54,8 @@ func (c *conversation) tool(ctx context.Context, f frame) {
 	if err != nil {
 		result = Fail(err.Error())
 	}
-	if !c.end(f.ID) {
+	// Of a cancelled call what it returns may be kept; that it failed is no news.
+	if !c.end(f.ID) && err != nil {
 		return
 	}
 	if err := c.outbox.send(result.frame(f.ID)); err != nil {

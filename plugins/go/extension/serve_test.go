@@ -237,7 +237,7 @@ func TestAnInterceptorThatFailsBlocks(t *testing.T) {
 	}
 }
 
-func TestCallsRunSideBySideAndACancelledOneIsNotAnswered(t *testing.T) {
+func TestCallsRunSideBySideAndACancelledOneSaysHowFarItHadCome(t *testing.T) {
 	e := newExtension("t", "1")
 	answered := make(chan struct{})
 	e.Tool(Tool{Name: "meet"}, func(ctx context.Context, c Call) (Result, error) {
@@ -259,6 +259,7 @@ func TestCallsRunSideBySideAndACancelledOneIsNotAnswered(t *testing.T) {
 	p := open(t, e).ready()
 	p.call(`{"type":"tool_call","id":"w","name":"wait"}`)
 	same(t, p.call(`{"type":"tool_cancel","id":"w"}`), `{"type":"notify","level":"info","message":"context canceled"}`)
+	same(t, p.next(), `{"type":"tool_result","id":"w","content":[{"type":"text","text":"late"}]}`)
 	for n := 1; n < 50; n++ {
 		p.send(fmt.Sprintf(`{"type":"tool_call","id":"%d","name":"meet","args":{}}`, n))
 	}

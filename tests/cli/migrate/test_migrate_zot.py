@@ -105,6 +105,17 @@ def test_what_zot_asks_is_asked_here_and_what_stays_behind_is_named(migrate: Any
         ({"provider": "ollama", "model": "llama3"}, "ollama/llama3", ""),
         ({"provider": "openai-codex", "model": "m"}, "openai/m", "from OPENAI_API_KEY"),
         ({"reasoning": "odd"}, "anthropic/claude-sonnet-4-5", "reasoning: left out, 'odd' is none of minimum"),
+        (
+            {},
+            "anthropic/claude-sonnet-4-5",
+            "provider: it names none, so anthropic is written: it is zot's usual one",
+        ),
+        (
+            {"model": "new"},
+            "anthropic/new",
+            "provider: it names none, so anthropic is written: it is zot's usual one",
+        ),
+        ({"model": "gpt-5"}, "openai/gpt-5", "provider: it names none, so openai is written: it has gpt-5"),
     ],
 )
 def test_what_is_not_said_is_as_zot_has_it(migrate: Any, chosen: object, model: str, said: str) -> None:
@@ -118,8 +129,8 @@ def test_a_provider_that_is_not_taken_over_lends_its_model_to_no_other(migrate: 
     assert (config.agent.model, config.providers, config.agent.options) == ("", {}, {})
     assert (
         "notice: config.json: provider: left out with its model, hookgate does not take 'groq' over; where it speaks "
-        'OpenAI\'s API, write [providers.groq] kind = "openai", base_url = "https://..."; [agent] model = '
-        '"groq/llama-3.3-70b"\n'
+        'OpenAI\'s API, write [providers.groq] kind = "openai", base_url = "https://...", api_key_env = '
+        '"GROQ_API_KEY"; [agent] model = "groq/llama-3.3-70b"\n'
     ) in said
 
 
@@ -141,6 +152,54 @@ def test_a_provider_with_an_address_of_its_own_is_taken_over_by_it(migrate: Any)
     assert "api of models" not in said
 
 
+def test_a_model_without_a_provider_is_that_of_who_is_listed_with_it(migrate: Any) -> None:
+    models = {"providers": {"kimi": {"models": [{"id": "gpt-5"}]}}}
+    config, said = migrate(config={"model": "gpt-5"}, models=models)
+    assert config.agent.model == "kimi/gpt-5"
+    assert "config.json: provider: it names none, so kimi is written: it has gpt-5" in said
+
+
+def test_what_is_wrong_is_left_out_and_named_and_all_else_is_taken_over(migrate: Any) -> None:
+    listed: list[Any] = [
+        {"id": 1},
+        "text",
+        {"id": "k2", "priceInput": -1, "priceOutput": 2, "maxTokens": "many", "input": ["text", 5, None]},
+        None,
+        {"baseUrl": "https://kimi.test"},
+    ]
+    models = {"providers": {"a b": [], "none": None, "kimi": {"models": listed}, "openai": {"models": 7}}}
+    config, said = migrate(config={"provider": "kimi", "model": 5, "reasoning": ["high"]}, models=models)
+    assert (config.agent.model, config.agent.options) == ("kimi/kimi-for-coding", {})
+    known = config.models["kimi/k2"]
+    assert (list(config.models), known.prices, known.pictures, known.max_output) == (["kimi/k2"], (0, 2), False, None)
+    notices = [line.removeprefix("notice: ") for line in said.splitlines() if ".json" in line]
+    assert notices[:-1] == [
+        "config.json: model: left out, it must be a valid string",
+        "config.json: reasoning: left out, it must be a valid string",
+        'models.json: providers."a b": left out, it must be a valid dictionary',
+        "models.json: providers.kimi.models[0].id: left out, it must be a valid string",
+        "models.json: providers.kimi.models[1]: left out, it must be a valid dictionary",
+        "models.json: providers.kimi.models[2].maxTokens: left out, it must be a valid integer",
+        "models.json: providers.kimi.models[2].priceInput: left out, it must be greater than or equal to 0",
+        "models.json: providers.kimi.models[2].input[1]: left out, it must be a valid string",
+        "models.json: providers.openai.models: left out, it must be a valid list",
+        "models.json: providers.kimi.models[0]: left out, it has no id",
+        "models.json: providers.kimi.models[4]: left out, it has no id",
+    ]
+
+
+@pytest.mark.parametrize("level", ["off", "Off", ""])
+def test_thinking_that_is_off_is_no_news(migrate: Any, level: str) -> None:
+    config, said = migrate(config={"provider": "openai", "model": "m", "reasoning": level})
+    assert (config.agent.options, "reasoning" in said) == ({}, False)
+
+
+def test_a_provider_whose_model_nobody_names_is_taken_over_without_one(migrate: Any) -> None:
+    config, said = migrate(config={"provider": "ollama"}, models={"providers": {"kimi": {"models": [{"id": "k"}]}}})
+    assert (config.agent.model, set(config.providers)) == ("", {"kimi", "ollama"})
+    assert 'and ollama has no usual one: write [agent] model = "ollama/MODEL"' in said
+
+
 def test_thinking_is_what_the_kind_of_the_provider_takes(migrate: Any) -> None:
     config, _ = migrate(config={"provider": "anthropic", "reasoning": "low"})
     assert config.agent.options["thinking"] == {"type": "enabled", "budget_tokens": 4096}
@@ -152,11 +211,6 @@ def test_thinking_is_what_the_kind_of_the_provider_takes(migrate: Any) -> None:
         ({}, "there is neither a config.json nor a models.json in it"),
         ({"config": "{"}, "config.json: is not JSON: "),
         ({"config": "[]"}, "config.json: must hold a JSON object"),
-        ({"config": {"model": 5}}, "config.json: model: Input should be a valid string"),
-        ({"config": {"provider": "ollama"}}, "config.json: model: zot asks for one with the provider 'ollama'"),
-        ({"models": {"providers": []}}, "models.json: providers: "),
-        ({"models": {"providers": {"a b": {"models": [{"id": 1}]}}}}, 'models.json: providers."a b".models.0.id: '),
-        ({"models": {"providers": {"kimi": {"models": [{"priceInput": -1}]}}}}, "models.0.priceInput: "),
         ({"models": " " * (4 * 1024 * 1024 + 1)}, "models.json: is over 4194304 bytes"),
     ],
 )

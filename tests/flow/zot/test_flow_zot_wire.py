@@ -164,6 +164,49 @@ async def test_an_abort_ends_a_call_that_is_never_answered_and_says_so_to_who_as
     assert heard(other, "tool_cancel") == []
 
 
+HALF = on("tool_cancel", answers(text("3 of 5 files")))
+SO_FAR = "Until then it had come to this:\n3 of 5 files"
+
+
+async def test_what_an_aborted_call_had_come_to_is_kept_where_it_says_so_at_once(tmp_path: Path) -> None:
+    hello, silent = {**HELLO, "capabilities": ["tool_cancel"]}, on("tool_call")
+    half = ruled(tmp_path, "half", hello, tool("slow"), rules=(silent, HALF))
+    empty = ruled(tmp_path, "empty", hello, tool("slower"), rules=(silent, on("tool_cancel", answers())))
+    steps = (asks("slow"), DONE, asks("slower"), DONE)
+    async with open_rpc(scripted(tmp_path, *steps), *alone(half, empty)) as client:
+        said: list[str] = []
+        for folder in (half, empty):
+            await client.send("prompt", message="go")
+            await until_heard(folder, "tool_call")
+            await client.send("abort", id="1")
+            failed, told = result(await client.done())
+            assert failed
+            said.append(told)
+            await client.send("prompt", message="next")
+            await client.done()
+        assert said == [
+            f"The turn ended before this call did. {SO_FAR}",
+            "No result: the turn ended before this call did. It may have run.",
+        ]
+        messages = (await client.ask("get_messages"))["data"]["messages"]
+        kept = [it for message in messages for it in message["content"] if it["type"] == "tool_result"]
+        assert [it["content"][0]["text"] for it in kept] == said
+        assert await client.ends() == 0
+    assert len(heard(half, "tool_cancel")) == 1
+
+
+async def test_what_a_call_had_come_to_in_its_time_is_told_with_its_end(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(zot_tool, "TOOL_TIMEOUT_S", 0.2)
+    monkeypatch.setenv("ZOT_HOME", str(tmp_path / "zot"))
+    hello = {**HELLO, "capabilities": ["tool_cancel"]}
+    half = ruled(tmp_path, "half", hello, tool("slow"), rules=(on("tool_call"), HALF))
+    async with open_gateway(tmp_path, [half], asked("slow"), says("Done.")) as flow:
+        await flow.say("go")
+        assert flow.results() == [f"extension half/slow failed: timeout waiting for half/slow\n{SO_FAR}"]
+
+
 async def test_a_tool_that_never_answers_is_told_to_the_model(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -141,6 +141,7 @@ async def test_a_crash_loop_is_quarantined_and_only_probed(mode: str, reason: st
         state = await heard.until("quarantined")
         assert (state.reason, state.restarts) == (reason, 2)
         assert await ask(hook, "where") == Failed(f"it is quarantined: {reason}")
+        assert hook.down() == f"is down ({reason}) and only tried now and then"
         await heard.until("quarantined", 2)
     assert hook.tried.is_set()
 
