@@ -11,6 +11,7 @@ from pathlib import Path
 
 import pytest
 from hypothesis import settings
+from structlog.dev import ConsoleRenderer, plain_traceback
 
 from tests.machine import Without, left_out, link_programs, missing, no_walls
 from tests.postgres import Server, postgres, programs
@@ -78,6 +79,12 @@ def _folders(tmp_path_factory: pytest.TempPathFactory) -> Generator[None]:
         for name in ("XDG_STATE_HOME", "XDG_DATA_HOME"):
             patch.setenv(name, str(tmp_path_factory.mktemp(name.lower())))
         yield
+
+
+@pytest.fixture(scope="session", autouse=True)
+def _plain_log() -> None:
+    """What a test logs is seen where it fails: pictures of every frame and its variables cost more than the tests."""
+    ConsoleRenderer.get_active().exception_formatter = plain_traceback
 
 
 @pytest.fixture(scope="session", autouse=True)
