@@ -123,7 +123,7 @@ async def open_runtime(settings: Settings, ports: Ports, early: Opened = unheard
         gate = Gate(frozenset({*config.providers, *ports.providers}), redactor, spec_problem)
         providers = await open_providers(stack, settings, ports.providers)
         tools = await _open_tools(stack, settings, ports, gate, redactor)
-        extensions = await make_extensions(settings, ports, tools)
+        extensions = await make_extensions(settings, ports, tools, gate)
         if not settings.looking:
             await refuse_what_does_not_guard(settings, ports.inside, tools.registry)
         skills = await load_skills(config, settings.skills, Joined(tools.registry, extensions, tools.rechecks.file))
@@ -227,11 +227,12 @@ def add_functions(registry: Registry, functions: Sequence[Tool]) -> None:
             raise ConfigError(f"functions: {error}") from None
 
 
-async def make_extensions(settings: Settings, ports: Ports, tools: Toolset) -> Extensions | None:
+async def make_extensions(settings: Settings, ports: Ports, tools: Toolset, gate: Gate) -> Extensions | None:
     if settings.extensions is None:
         return None
     names = [*(channel.name for channel in ports.channels), *(settings.config.channels if settings.serving else ())]
-    joints = Joints(tools.registry, names, ports.surfaces, tools.around.redactor.text, tools.rechecks.folder)
+    redact, recheck = tools.around.redactor.text, tools.rechecks.folder
+    joints = Joints(tools.registry, names, ports.surfaces, redact, gate.brought, recheck)
     found = settings.extensions.found or await looked(settings.config, settings.extensions)
     extensions = Extensions(settings.config, settings.extensions, joints, found)
     await extensions.look_through()

@@ -6,7 +6,7 @@ reached, nor what the loop does with its verdicts.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import TypeVar, cast
 
 import trio
@@ -131,6 +131,10 @@ class Gate:
         passed = await self._passed(step, Stage.BEFORE_LLM, self.offered(step, request))
         self._offered.remember(self._walk.chains.at(Stage.BEFORE_TOOL), step, passed)
         return passed
+
+    def brought(self, extension: str, tools: Iterable[str]) -> None:
+        """An extension, by its name as a hook, has registered these tools."""
+        self._offered.brought(extension, tools)
 
     def away(self, step: Step, tool: str, model: str) -> str:
         """Why a tool that the model was offered cannot be called now, its hook or extension being started again; else

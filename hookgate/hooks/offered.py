@@ -5,7 +5,7 @@ Which of them are away while their hook's process starts again is known here, to
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 
 import structlog
 
@@ -31,6 +31,7 @@ class Offered:
         self._told: set[tuple[str, str]] = set()
         self._fine: dict[tuple[str, str], ToolSpec] = {}
         self._brought: dict[tuple[str, str], str] = {}
+        self._registered: dict[str, str] = {}
         self._remembered: dict[str, tuple[Sequence[Mount], Sequence[ToolSpec]]] = {}
 
     def declared(self, mounts: Sequence[Mount], step: Step, request: LLMRequest) -> LLMRequest:
@@ -59,6 +60,10 @@ class Offered:
         tools = tuple(kept.values())
         return request if tools == request.tools else replace(request, tools=tools)
 
+    def brought(self, extension: str, tools: Iterable[str]) -> None:
+        """It has registered these, offered or not yet; they stay known where its process ends."""
+        self._registered |= dict.fromkeys(tools, extension)
+
     def remember(self, mounts: Sequence[Mount], step: Step, request: LLMRequest) -> None:
         """Which hook or extension has brought a tool that this agent's model is offered now."""
         before = self._remembered.get(step.agent)
@@ -72,16 +77,14 @@ class Offered:
         self._remembered[step.agent] = mounts, request.tools
         for spec in request.tools if names else ():
             hook = spec.owner or spec.provider
-            if hook in names:
-                self._brought[step.agent, spec.name] = hook
-            else:
-                self._brought.pop((step.agent, spec.name), None)
+            # Empty: a name that is another's by now.
+            self._brought[step.agent, spec.name] = hook if hook in names else ""
 
     def away(self, mounts: Sequence[Mount], step: Step, tool: str, model: str) -> str:
-        """Why nobody can call a tool just now that was offered to this agent's model; empty where nothing is known of
-        it, or it is there."""
-        hook = self._brought.get((step.agent, tool))
-        for mount in mounts if hook is not None else ():
+        """Why nobody can call a tool just now that was offered to this agent's model, or that an extension has
+        registered; empty where nothing is known of it, or it is there."""
+        hook = self._brought.get((step.agent, tool), self._registered.get(tool))
+        for mount in mounts if hook else ():
             if mount.name == hook and (how := mount.down()) and mount.rules.match.matches(step, "", model):
                 kind = "extension" if mount.name.startswith(EXTENSION) else "hook"
                 return f"the {kind} {mount.name.removeprefix(EXTENSION)} {how}"

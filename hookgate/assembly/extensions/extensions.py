@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import os
 import shlex
-from collections.abc import Callable, Container, Mapping, Sequence
+from collections.abc import Callable, Container, Iterable, Mapping, Sequence
 from dataclasses import field
 from functools import partial
 from pathlib import Path
@@ -63,6 +63,7 @@ class Joints:
     channels: Sequence[str]
     surfaces: Mapping[str, Surface] = field(default_factory=dict[str, Surface])
     redact: Callable[[str], str] = lambda text: text
+    brought: Callable[[str, Iterable[str]], None] = lambda _hook, _tools: None
     recheck: Callable[[Path], Recheck] | None = None
 
 
@@ -72,7 +73,7 @@ class Extensions:
     def __init__(self, config: Config, flags: ExtensionFlags, joints: Joints, found: Found | None = None) -> None:
         self._config = config
         self._flags = flags
-        self._tools, self._recheck = OfferedTools(joints.registry), joints.recheck
+        self._tools, self._recheck = OfferedTools(joints.registry, joints.brought), joints.recheck
         self.learning = Learning(Memory(configuration.learnt_folder()), lambda name: self._section(name).env_pass)
         self._generation = 0
         self._told: set[tuple[str, str]] = set()

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import field
 
 import structlog
@@ -27,9 +27,11 @@ Covers = Callable[[str, Step], bool]
 
 @dataclass
 class OfferedTools:
-    """`offer` is told all tools of an extension each time they change; none: it is down."""
+    """`offer` is told all tools of an extension each time they change; none: it is down. `brought` hears which hook
+    has registered which."""
 
     registry: Registry
+    brought: Callable[[str, Iterable[str]], None] = lambda _hook, _tools: None
     _held: dict[str, frozenset[str]] = field(default_factory=dict[str, frozenset[str]])
 
     def offer(self, extension: str, rank: int, tools: Sequence[Tool]) -> None:
@@ -39,6 +41,7 @@ class OfferedTools:
         for name in self._held.get(extension, frozenset()) - held:
             self.registry.unregister(name, provider)
         self._held[extension] = held
+        self.brought(provider, held)
 
     def _registered(self, tool: Tool, priority: int) -> bool:
         spec = tool.spec

@@ -13,7 +13,7 @@ import structlog
 from hookgate.protocol.chat import Chat
 from hookgate.protocol.dataclasses import dataclass
 from hookgate.protocol.interfaces import Tool
-from hookgate.protocol.zot.answers import CommandAnswer, unregistered
+from hookgate.protocol.zot.answers import CommandAnswer, not_up, unregistered
 from hookgate.protocol.zot.panels import Panels
 from hookgate.protocol.zot.surface import Surface
 
@@ -69,6 +69,7 @@ class Roster:
         self._surface = surface
         self._offer = offer
         self._up: dict[str, Extension] = {}
+        self._away: dict[str, tuple[Command, ...]] = {}
 
     @property
     def extensions(self) -> tuple[Extension, ...]:
@@ -82,14 +83,18 @@ class Roster:
 
     @property
     def commands(self) -> tuple[Command, ...]:
-        """One a name: of several, the first in load order."""
-        return tuple(Command(it.name, it.description, owner.extension) for owner, it in self._commands().values())
+        """One a name: of several, the first in load order. Those of extensions that are down come last: whoever runs
+        one hears that it will be back."""
+        up = {key: Command(it.name, it.description, owner.extension) for key, (owner, it) in self._commands().items()}
+        away = {it.name.lower(): it for its in self._away.values() for it in its}
+        return (*up.values(), *(it for key, it in away.items() if key not in up))
 
     async def command(self, name: str, args: str, chat: Chat | None = None) -> CommandAnswer:
         """Run what a person typed; `args` is everything after the name. Never raises (but Cancelled)."""
         owner, registered = self._commands().get(name.lower(), (None, None))
         if owner is None or registered is None:
-            return unregistered(name)
+            known = next((it for it in self.commands if it.name.lower() == name.lower()), None)
+            return unregistered(name) if known is None else not_up(known.extension, known.name)
         answer = await owner.command(registered.name, args.strip(), chat)
         if answer.panel is not None:
             self.open_panel(owner, answer.panel, chat)
@@ -114,6 +119,7 @@ class Roster:
     def changed(self, it: Extension) -> None:
         """It is up, or has registered something more."""
         self._up[it.extension] = it
+        self._away.pop(it.extension, None)
         self._tell_tools(it, it.tools)
 
     def left(self, it: Extension) -> None:
@@ -121,6 +127,7 @@ class Roster:
         if self._up.get(it.extension) is not it:
             return
         del self._up[it.extension]
+        self._away[it.extension] = tuple(Command(its.name, its.description, it.extension) for its in it.commands)
         self._tell_tools(it, ())
         current = self.panels.current
         if current is not None and current.extension == it.extension:

@@ -67,6 +67,11 @@ def unregistered(name: str) -> CommandAnswer:
     return CommandAnswer("error", f"no extension registered for /{name}")
 
 
+def not_up(extension: str, name: str) -> CommandAnswer:
+    """It was registered by a process that has ended."""
+    return CommandAnswer("error", f"extension {extension} is not up just now: /{name} comes back with it")
+
+
 def judged_call(reply: InterceptReply) -> Answer:
     """At before_tool: the model gets the bare reason."""
     if reply.block:

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import json
 import os
+import signal
 from pathlib import Path
 
 import pytest
 import trio
 
 from hookgate.assembly.extensions.extensions import Extensions
+from hookgate.protocol.chat import Chat
 from tests.cli.zot.test_zot_gateway import open_gateway
 from tests.cli.zot.zot_folders import extension
 from tests.flow.gateway import DEADLINE_S, Flow, child, open_flow
@@ -22,6 +24,7 @@ HASTY = "[zot]\nhello_timeout_ms = 100\n[hooks.defaults]\nrestart_first_ms = 1\n
 DO, CITY = calls(("1", "do", "{}")), calls(("1", "city", "{}"))
 AWAY = """ERROR (transient) {1}: the {0} is starting again; its tool {1} will be back
 Try again later, or go on without it."""
+NOT_UP = "extension late is not up just now: /Tidy comes back with it"
 
 
 def extensions(flow: Flow) -> Extensions:
@@ -58,6 +61,28 @@ async def test_a_tool_of_a_crashed_extension_is_told_to_come_back_and_does(tmp_p
         await up(flow)
         await flow.say("go")
         assert works(flow)
+
+
+async def test_what_an_extension_brought_that_died_before_anybody_asked_for_it_is_told_to_come_back(
+    tmp_path: Path,
+) -> None:
+    late = gated(extension(tmp_path, "late", {"type": "register_command", "name": "Tidy", "description": "Tidy up."}))
+    async with open_gateway(tmp_path, [late], DO, says("x"), config=HASTY) as flow:
+        await release(late)
+        await up(flow)
+        [hook] = [it for it in flow.runtime.mounts.hooks if it.pid]
+        assert hook.pid is not None
+        os.kill(hook.pid, signal.SIGKILL)
+        await until(lambda: not extensions(flow).loaded(flow.runtime.mounts))
+        await flow.say("go")
+        assert flow.results() == [AWAY.format("extension late", "do")]
+        listed = [it.name for it in flow.runtime.gateway.commands.listed(Chat("test", "1"))]
+        assert "Tidy" in listed
+        answer = await extensions(flow).roster.command("tidy", "")
+        assert (answer.effect, answer.text) == ("error", NOT_UP)
+        await release(late)
+        await up(flow)
+        assert (await extensions(flow).roster.command("tidy", "{}")).effect != "error"
 
 
 async def test_a_tool_of_a_slow_extension_that_is_loaded_again_is_told_to_come_back(tmp_path: Path) -> None:
