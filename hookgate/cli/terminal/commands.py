@@ -49,7 +49,8 @@ class TerminalCommands:
                 takes=True,
                 completes=partial(models, runtime),
             ),
-            Command("reload-ext", "stop the extensions and load them again", self._reload),
+            # It asks, and what is typed at a question acts at once.
+            Command("reload-ext", "stop the extensions and load them again", self._reload, beside=True),
             Command("clear", "begin a new conversation, on an empty screen", self._clear, effect="new"),
             says("help", "this text", self._says(self._help)),
             Command("quit", "leave; so does /exit", self._quit, aliases=("exit",)),
