@@ -208,7 +208,7 @@ class _Talk:
             await self.submit(literal)
         else:
             command = commands.read(message)
-            waits = command is None and (self.busy if waited else self._waits())
+            waits = (command is None or command.command.waits) and (self.busy if waited else self._waits())
             if waited and command is None and not waits:
                 self._repeat(typed)
             if self._terminal.asks and command is not None:
@@ -233,7 +233,7 @@ class _Talk:
         await self.answered(await self._runtime.gateway.submit(Inbound(CHAT, text)), text if waits else "")
 
     def _waits(self) -> bool:
-        """Whether a message has to; then that is said."""
+        """Whether what is typed has to; then that is said."""
         waits = self.busy and self._keyboard.edits
         if waits:
             self._tell(WAITS)

@@ -51,6 +51,7 @@ class TerminalCommands:
             ),
             # It asks, and what is typed at a question acts at once.
             Command("reload-ext", "stop the extensions and load them again", self._reload, beside=True),
+            Command("new", "start a new conversation", self._new, effect="new"),
             Command("clear", "begin a new conversation, on an empty screen", self._clear, effect="new"),
             says("help", "this text", self._says(self._help)),
             Command("quit", "leave; so does /exit", self._quit, aliases=("exit",)),
@@ -69,18 +70,22 @@ class TerminalCommands:
         keys = self.terminal.screen.live
         return help_text(self.runtime.gateway.commands, invocation.inbound.chat, keys=keys)
 
-    async def _clear(self, invocation: Invocation) -> Outcome:
-        """What `new` does; who sees nothing of the conversation before is told that it is still there."""
+    async def _new(self, invocation: Invocation) -> str:
+        """Who begins anew is told that the conversation before is still there."""
         renewed = await renew(self.runtime.gateway, invocation)
         stored = self.runtime.gateway.journal.outlives
-        kept = " The one before stays stored: `hookgate sessions list` names it." if stored else ""
+        return renewed + (" The one before stays stored: `hookgate sessions list` names it." if stored else "")
+
+    async def _clear(self, invocation: Invocation) -> Outcome:
+        """What `new` does, on an empty screen."""
+        renewed = await self._new(invocation)
         # What it was in the middle of saying is not to stand on the empty screen.
         with trio.move_on_after(ENDING_S):
             session = self.runtime.gateway.sessions.get(invocation.session)
             if session is not None:
                 await session.jobs.idle()
         self.terminal.clear()
-        return f"{renewed}{kept}"
+        return renewed
 
     async def _reload(self, _invocation: Invocation) -> Outcome:
         self.terminal.reply(await extension_lines.reloaded(self.runtime, self.put, self.terminal.between))
