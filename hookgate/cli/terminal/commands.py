@@ -10,12 +10,13 @@ import trio
 from hookgate.assembly.app import Runtime
 from hookgate.channels.terminal.channel import NAME, Terminal
 from hookgate.cli.agreeing import Put
-from hookgate.cli.terminal import extension_lines
 from hookgate.cli.terminal.help import help_text
 from hookgate.cli.terminal.model import model, models
 from hookgate.cli.terminal.printing import connections, hooks, tools
+from hookgate.cli.terminal.trust import introduce
 from hookgate.loop.commands.own import renew
 from hookgate.loop.commands.table import Command, Invocation, Outcome
+from hookgate.operations.extensions import reload_extensions
 from hookgate.protocol.chat import Chat
 from hookgate.protocol.dataclasses import dataclass, replace
 
@@ -87,8 +88,16 @@ class TerminalCommands:
         self.terminal.clear()
         return renewed
 
-    async def _reload(self, _invocation: Invocation) -> Outcome:
-        self.terminal.reply(await extension_lines.reloaded(self.runtime, self.put, self.terminal.between))
+    async def _reload(self, invocation: Invocation) -> Outcome:
+        """What has begun to be loaded is not left half done."""
+        found = None
+        with invocation.scope:
+            if self.put is not None and (extensions := self.runtime.settings.extensions) is not None:
+                found = await introduce(self.runtime.settings.config, extensions, self.put, self.terminal.between)
+        if invocation.scope.cancelled_caught:
+            return "" if invocation.quiet else "Stopped."
+        names = await reload_extensions(self.runtime, found)
+        self.terminal.reply(f"· Extensions: {', '.join(names) or 'none'}.")
         self.report()
         return ""
 
