@@ -93,7 +93,7 @@ async def open_conversation_journal(config: Config, channel: str, keep: Keep) ->
             await journal.holds.keep_state(channel, WORKSPACE, workspace)
             yield journal
     except* StoreBusy as group:
-        raise StoreBusy(f"{group.exceptions[0]}: leave it there, or keep another with --session NAME") from None
+        raise StoreBusy(f"{group.exceptions[0]}: end that one first, or begin another with --session NAME") from None
 
 
 def conversation_file(config: Config, channel: str, name: str) -> Path:

@@ -105,7 +105,8 @@ def test_what_is_hidden_is_revealed_and_then_read_page_by_page() -> None:
 def test_what_is_not_hidden_cannot_be_revealed() -> None:
     dialogue = Dialogue(asked("ls"), YES_OR_NO)
     dialogue.text((40, 12))
-    assert dialogue.hear("r") == "no"
+    assert dialogue.hear("r") is None
+    assert '"r" is none of the answers' in dialogue.text((40, 12)).replace("\n   ", "")
 
 
 def test_a_window_that_is_too_small_shows_nothing_and_takes_no_yes() -> None:

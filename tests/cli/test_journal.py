@@ -330,7 +330,12 @@ async def test_a_conversation_that_is_kept_is_found_by_its_name(tmp_path: Path) 
     for name in ("old", "bot", "rpc/bot"):
         assert await said(tmp_path, "sessions", "show", name) == "1 user M1: hello\n"
         assert "hello" in await said(tmp_path, "sessions", "export", name)
-    several = await hookgate(tmp_path, "sessions", "show", "more")
-    assert several.stderr.startswith("hookgate: more holds several: add --session more to one of cli:/default/0, ")
+    several = await hookgate(tmp_path, "sessions", "forget", "more", "--yes")
+    assert several.stderr.startswith("hookgate: more holds several: say which, ID --session more: cli:/default/0, ")
+    for command in ("show", "export"):
+        newest = await hookgate(tmp_path, "sessions", command, "more")
+        assert newest.stdout == await said(tmp_path, "sessions", command, CARL.id, "--session", "more")
+        before = f"'hookgate sessions show ID --session more' shows one before it: cli:/default/0, {ANN.id}\n"
+        assert (newest.returncode, newest.stderr) == (0, f"this is {CARL.id}, the newest of more; {before}")
     assert await said(tmp_path, "sessions", "forget", "old", "--yes") == "forgot cli:/default/0\n"
     assert await said(tmp_path, "sessions", "show", "cli:/default/0", "--session", "more")

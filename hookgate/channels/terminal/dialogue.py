@@ -56,14 +56,13 @@ _SAYS_NO = re.compile(r"no?(?:[\s,:.!]+(.*))?", re.IGNORECASE | re.DOTALL)
 
 @dataclass(frozen=True, slots=True)
 class Answers:
-    """`words`: what may be typed, in lower case, and what it means. `otherwise`: what all else means; None: it is
-    asked again. Nothing typed is NO."""
+    """`words`: what may be typed, in lower case, and what it means. Nothing typed is NO; after all else it is asked
+    again."""
 
     words: Mapping[str, str]
-    otherwise: str | None = None
 
 
-YES_OR_NO = Answers({"y": "yes", "yes": "yes"}, otherwise=NO)
+YES_OR_NO = Answers({"y": "yes", "yes": "yes"})
 
 
 class Dialogue:
@@ -125,7 +124,7 @@ class Dialogue:
             self._question, self._revealed = self._revealed, None
             self._begun = self._read = self._unfolded = False
             return None
-        answer = NO if not word else self._answers.words.get(word, self._answers.otherwise)
+        answer = NO if not word else self._answers.words.get(word)
         if answer is None:
             self._told = self._unknown(typed)
         return answer

@@ -15,7 +15,7 @@ from hookgate.channels.printable import printable
 from hookgate.channels.terminal.channel import NAME as CHANNEL
 from hookgate.cli.journal.file import journal_of, write_lines
 from hookgate.cli.journal.place import Place
-from hookgate.cli.printing import counted, say, say_json, table, width_shown
+from hookgate.cli.printing import counted, say, say_json, table, to_stderr, width_shown
 from hookgate.program.endings import FAILED
 from hookgate.protocol.catalog import StoreFailed
 from hookgate.store.places import JournalPlace, is_there, open_journal_at, open_look_at
@@ -72,9 +72,10 @@ def _when(at: float) -> str:
     return datetime.fromtimestamp(at, UTC).strftime("%Y-%m-%d %H:%MZ")
 
 
-def _found(id_: str, place: Place) -> tuple[JournalPlace, str]:
+def _found(id_: str, place: Place, *, newest: bool = True) -> tuple[JournalPlace, str]:
     """The journal that holds it, and its id there: the journal of `place`; without a name the gateway's, or one that
-    is kept by name, which is found by that too. Raises StoreFailed where that says not which it is."""
+    is kept by name, which is found by that too. Raises StoreFailed where that says not which it is; `newest`: of
+    several of one name it is the last."""
     own = journal_of(place)
     if place.session or _holds(own, id_):
         return own, id_
@@ -85,16 +86,21 @@ def _found(id_: str, place: Place) -> tuple[JournalPlace, str]:
         names = ", ".join(name for name, _file in found)
         raise StoreFailed(f"{id_} is kept by several names: add --session NAME, one of {names}")
     [(name, file)] = found or [("", own)]
-    return file, _only(name, file) if by_name else id_
+    return file, _of_name(name, file, newest=newest) if by_name else id_
 
 
-def _only(name: str, file: JournalPlace) -> str:
-    """The id of the conversation that is kept there."""
-    ids = [row.conversation.id for row in _rows(file, named=True)]
-    if len(ids) == 1:
-        return ids[0]
-    which = f"holds several: add --session {name} to one of {', '.join(ids)}" if ids else "holds no conversation"
-    raise StoreFailed(f"{name} {which}")
+def _of_name(name: str, file: JournalPlace, *, newest: bool) -> str:
+    """The id of the conversation that is kept there; a line tells of those before it."""
+    rows = sorted(_rows(file, named=True), key=lambda it: (it.last_at, it.conversation.generation))
+    if not rows:
+        raise StoreFailed(f"{name} holds no conversation")
+    *before, last = (row.conversation.id for row in rows)
+    if before and not newest:
+        raise StoreFailed(f"{name} holds several: say which, ID --session {name}: {', '.join((*before, last))}")
+    if before:
+        shown = f"'hookgate sessions show ID --session {name}'"
+        to_stderr(f"this is {last}, the newest of {name}; {shown} shows one before it: {', '.join(before)}")
+    return last
 
 
 def _holds(file: JournalPlace, id_: str) -> bool:
@@ -144,7 +150,7 @@ async def forget_session(id_: str, place: Place, *, yes: bool) -> int:
     from hookgate.cli.agreeing import agreed, yes_or_no
     from hookgate.store.journal.operators.looking import conversation_of
 
-    file, id_ = _found(id_, place)
+    file, id_ = _found(id_, place, newest=False)
     with open_look_at(file) as tables:
         _number, conversation = conversation_of(tables, id_)
     id_ = conversation.id

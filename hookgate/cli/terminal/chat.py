@@ -81,30 +81,34 @@ async def _run_interactive(settings: Settings, flags: Flags, logs: PromptLogs) -
         above = logs.above(terminal.between) if keyboard.edits and sys.stderr.isatty() else nullcontext()
         tell = terminal.between if keyboard.edits else to_stderr
         with above:
-            if keyboard.person and (extensions := settings.extensions) is not None:
-                await ask_about_changes(keeping_of(settings), terminal.put)
-                found = await introduce(settings.config, extensions, terminal.put, tell)
-                settings = replace(settings, extensions=replace(extensions, found=found))
-            hearing = (observer("terminal", OBSERVED, terminal.hear),) if keyboard.person else ()
-            ports = Ports(
-                (terminal,), {terminal.name: surface}, inside=hearing, journal=journal, lists_calls=bool(hearing)
-            )
-            # Before a turn that was cut off goes on, and asks something.
-            for line, answers in await recalled(settings, journal, CHAT) if journal is not None else ():
-                if answers:
-                    allow_imports()
-                    await terminal.send(Outbound(CHAT, line), "")
-                else:
-                    terminal.between(line)
-            async with (
-                open_early(keyboard, terminal, CHAT) as early,
-                open_chat(settings, flags, ports, terminal.beside, tell, early.opened) as runtime,
-            ):
-                waited = over(keyboard, early)
-                if runtime.skills is not None:
-                    runtime.skills.tell = terminal.between if keyboard.person else to_stderr
-                await converse(runtime, terminal, keyboard, surface, waited)
+            async with open_early(keyboard, terminal, CHAT) as early:
+                settings = await _agreed(settings, keyboard, terminal, tell)
+                hearing = (observer("terminal", OBSERVED, terminal.hear),) if keyboard.person else ()
+                ports = Ports(
+                    (terminal,), {terminal.name: surface}, inside=hearing, journal=journal, lists_calls=bool(hearing)
+                )
+                # Before a turn that was cut off goes on, and asks something.
+                for line, answers in await recalled(settings, journal, CHAT) if journal is not None else ():
+                    if answers:
+                        allow_imports()
+                        await terminal.send(Outbound(CHAT, line), "")
+                    else:
+                        terminal.between(line)
+                async with open_chat(settings, flags, ports, terminal.beside, tell, early.opened) as runtime:
+                    waited = over(keyboard, early)
+                    if runtime.skills is not None:
+                        runtime.skills.tell = terminal.between if keyboard.person else to_stderr
+                    await converse(runtime, terminal, keyboard, surface, waited)
     return 0
+
+
+async def _agreed(settings: Settings, keyboard: Keyboard, terminal: Terminal, tell: Tell) -> Settings:
+    """With what a person who sits there agrees to. Raises ConfigError."""
+    if not keyboard.person or (extensions := settings.extensions) is None:
+        return settings
+    await ask_about_changes(keeping_of(settings), terminal.put)
+    found = await introduce(settings.config, extensions, terminal.put, tell)
+    return replace(settings, extensions=replace(extensions, found=found))
 
 
 async def converse(
@@ -204,7 +208,7 @@ class _Talk:
             await self.submit(literal)
         else:
             command = commands.read(message)
-            waits = command is None and (self.busy if waited else self._waits())
+            waits = (command is None or command.command.waits) and (self.busy if waited else self._waits())
             if waited and command is None and not waits:
                 self._repeat(typed)
             if self._terminal.asks and command is not None:
@@ -229,7 +233,7 @@ class _Talk:
         await self.answered(await self._runtime.gateway.submit(Inbound(CHAT, text)), text if waits else "")
 
     def _waits(self) -> bool:
-        """Whether a message has to; then that is said."""
+        """Whether what is typed has to; then that is said."""
         waits = self.busy and self._keyboard.edits
         if waits:
             self._tell(WAITS)

@@ -10,12 +10,13 @@ import trio
 from hookgate.assembly.app import Runtime
 from hookgate.channels.terminal.channel import NAME, Terminal
 from hookgate.cli.agreeing import Put
-from hookgate.cli.terminal import extension_lines
 from hookgate.cli.terminal.help import help_text
 from hookgate.cli.terminal.model import model, models
 from hookgate.cli.terminal.printing import connections, hooks, tools
+from hookgate.cli.terminal.trust import introduce
 from hookgate.loop.commands.own import renew
 from hookgate.loop.commands.table import Command, Invocation, Outcome
+from hookgate.operations.extensions import reload_extensions
 from hookgate.protocol.chat import Chat
 from hookgate.protocol.dataclasses import dataclass, replace
 
@@ -49,7 +50,9 @@ class TerminalCommands:
                 takes=True,
                 completes=partial(models, runtime),
             ),
-            Command("reload-ext", "stop the extensions and load them again", self._reload),
+            # It asks, and what is typed at a question acts at once.
+            Command("reload-ext", "stop the extensions and load them again", self._reload, beside=True),
+            Command("new", "start a new conversation", self._new, effect="new"),
             Command("clear", "begin a new conversation, on an empty screen", self._clear, effect="new"),
             says("help", "this text", self._says(self._help)),
             Command("quit", "leave; so does /exit", self._quit, aliases=("exit",)),
@@ -68,21 +71,33 @@ class TerminalCommands:
         keys = self.terminal.screen.live
         return help_text(self.runtime.gateway.commands, invocation.inbound.chat, keys=keys)
 
-    async def _clear(self, invocation: Invocation) -> Outcome:
-        """What `new` does; who sees nothing of the conversation before is told that it is still there."""
+    async def _new(self, invocation: Invocation) -> str:
+        """Who begins anew is told that the conversation before is still there."""
         renewed = await renew(self.runtime.gateway, invocation)
         stored = self.runtime.gateway.journal.outlives
-        kept = " The one before stays stored: `hookgate sessions list` names it." if stored else ""
+        return renewed + (" The one before stays stored: `hookgate sessions list` names it." if stored else "")
+
+    async def _clear(self, invocation: Invocation) -> Outcome:
+        """What `new` does, on an empty screen."""
+        renewed = await self._new(invocation)
         # What it was in the middle of saying is not to stand on the empty screen.
         with trio.move_on_after(ENDING_S):
             session = self.runtime.gateway.sessions.get(invocation.session)
             if session is not None:
                 await session.jobs.idle()
         self.terminal.clear()
-        return f"{renewed}{kept}"
+        return renewed
 
-    async def _reload(self, _invocation: Invocation) -> Outcome:
-        self.terminal.reply(await extension_lines.reloaded(self.runtime, self.put, self.terminal.between))
+    async def _reload(self, invocation: Invocation) -> Outcome:
+        """What has begun to be loaded is not left half done."""
+        found = None
+        with invocation.scope:
+            if self.put is not None and (extensions := self.runtime.settings.extensions) is not None:
+                found = await introduce(self.runtime.settings.config, extensions, self.put, self.terminal.between)
+        if invocation.scope.cancelled_caught:
+            return "" if invocation.quiet else "Stopped."
+        names = await reload_extensions(self.runtime, found)
+        self.terminal.reply(f"· Extensions: {', '.join(names) or 'none'}.")
         self.report()
         return ""
 

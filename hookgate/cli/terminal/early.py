@@ -21,6 +21,7 @@ from hookgate.protocol.chat import Chat, Inbound, Outbound
 
 SOON_S = 0.3
 WAITS = "· this waits until all has started (/help acts at once, /quit leaves)"
+ASKED = "· this waits for the answer, and that all has started (/quit leaves)"
 LEAVING = ("/quit", "/exit")
 
 
@@ -40,6 +41,8 @@ class Early:
             self._nursery.cancel_scope.cancel()
         elif line.strip():
             self._typed.append(line)
+            if self._terminal.asks:
+                self._terminal.reply(ASKED)
             self._look()
 
     def opened(self, runtime: Runtime) -> None:

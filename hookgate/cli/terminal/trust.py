@@ -9,7 +9,7 @@ from hookgate.assembly.extensions.looking import looked
 from hookgate.assembly.settings import ExtensionFlags
 from hookgate.channels.printable import named
 from hookgate.channels.terminal.dialogue import YES_OR_NO, Dialogue
-from hookgate.channels.terminal.question import Part, Question, measured
+from hookgate.channels.terminal.question import DIGEST_CHARS, Part, Question, measured
 from hookgate.cli.agreeing import Put, yes_or_no
 from hookgate.extensions.discovery import Found, Stranger
 from hookgate.extensions.trust import Trust
@@ -52,8 +52,11 @@ def question(stranger: Stranger) -> Question:
         head = f"Use the skills of the extension {name} of this project{again}? They instruct the model."
         what = Part("skills", shlex.join(manifest.skills))
     parts = (Part("folder", str(directory)), what)
-    foot = measured(manifest.name, parts, stranger.standing.sha256)
-    return Question(head, parts, (foot,), RUN_IT if manifest.exec else USE_THEM)
+    foot = (
+        f"{measured(manifest.name, parts)} above",
+        f"all that is in the folder: sha256 {stranger.standing.sha256[:DIGEST_CHARS]}",
+    )
+    return Question(head, parts, foot, RUN_IT if manifest.exec else USE_THEM)
 
 
 def _keep(trust: Trust, stranger: Stranger, tell: Callable[[str], None]) -> None:

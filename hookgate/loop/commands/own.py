@@ -19,7 +19,7 @@ def rows(gateway: Gateway) -> tuple[Command, ...]:
     return (
         Command("stop", "end what runs here", partial(_stopped, gateway), effect="stop"),
         Command("new", "start a new conversation", partial(renew, gateway), effect="new"),
-        Command("compact", "sum up the older part of the conversation", _compacted),
+        Command("compact", "sum up the older part of the conversation", _compacted, waits=True),
         Command("help", "this text", partial(_helped, gateway)),
     )
 

@@ -68,8 +68,9 @@ class Command:
     the moment it is stored. `may`: the chats, with their senders, that can use it. `takes`: a message with words
     behind the name invokes it as well. `beside`: it may take long, so it runs beside the turns, within
     `Invocation.scope`, and says itself that it was stopped; any other one has acted when its message is taken in.
-    `early`: it may act while hooks and tools still start. `syntax`: the words behind the name, as help shows them;
-    `completes`: what could be the first of them. `known` False: it is no row, and its answer says so.
+    `early`: it may act while hooks and tools still start; `waits`: what it is for waits until a running turn has
+    ended. `syntax`: the words behind the name, as help shows them; `completes`: what could be the first of them.
+    `known` False: it is no row, and its answer says so.
     """
 
     name: str
@@ -82,6 +83,7 @@ class Command:
     takes: bool = False
     beside: bool = False
     early: bool = False
+    waits: bool = False
     extension: str = ""
     syntax: str = ""
     completes: Callable[[Chat], Awaitable[Iterable[str]]] = _nothing

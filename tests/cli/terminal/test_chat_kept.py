@@ -48,7 +48,7 @@ async def test_a_chat_that_was_killed_at_a_question_goes_on_there_and_runs_the_c
             assert await after.ends() == 0
         assert refused.returncode == 1
         assert b"notes.db is in use by another hookgate (process " in refused.stderr
-        assert refused.stderr.rstrip().endswith(b"leave it there, or keep another with --session NAME")
+        assert refused.stderr.rstrip().endswith(b": end that one first, or begin another with --session NAME")
         assert (folder / "runs").read_text() == "run\n"
         # A command that leaves is not left itself: the next chat has nothing to say of it.
         assert (await run(folder, "chat", "--continue", stdin=b"/quit\n")).returncode == 0

@@ -261,6 +261,8 @@ async def test_clear_begins_anew_on_an_empty_screen_and_what_was_kept_stays_stor
         assert "first" not in "".join(screen.window(ROWS, COLUMNS))
         await screen.type("second\r")
         await screen.sees("Two.")
+        await screen.line("/new")
+        await screen.sees("A new conversation. The one before stays stored")
         await leaves(screen, tmp_path)
     assert [it["content"] for it in server.requests[1].body["messages"] if it["role"] == "user"] == ["second"]
     shown = await run(tmp_path, "sessions", "list")

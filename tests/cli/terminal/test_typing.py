@@ -120,6 +120,8 @@ async def test_what_is_typed_while_an_answer_streams_stays_in_its_own_line_and_c
         assert rows[-2] == "Good"
         await screen.type(ENTER)
         await screen.stands(SIZE, lambda rows: any("waits for its end" in row for row in rows))
+        await screen.type(f"/compact{ENTER}")
+        await screen.stands(SIZE, lambda rows: sum("waits for its end" in row for row in rows) == 2)
         await screen.type(f"/stop{ENTER}")
         await answered(screen, "Again.")
         rows = screen.window(*SIZE)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -11,6 +12,7 @@ from tests.cli.zot.zot_folders import command, do, extension, installed, panel_e
 from tests.model_server import calls, says
 
 NOWHERE = "http://127.0.0.1:9/v1"
+SIZE = 40, 100
 CTRL_C, CTRL_D, ESC = "\x03", "\x04", "\x1b"
 
 
@@ -249,6 +251,66 @@ async def test_a_reload_asks_about_what_has_come_meanwhile(tmp_path: Path) -> No
         await screen.sees("[y/N]")
         await screen.type("no\r")
         await screen.sees("· Extensions: none.")
+        await screen.line("/reload-ext")
+        await screen.sees("[y/N]")
+        await screen.type("y\r")
+        await screen.sees("· Extensions: ext.")
+        await leaves(screen, tmp_path)
+
+
+def asked_again(told: str) -> Callable[[list[str]], bool]:
+    """The whole question stands below what was told."""
+
+    def holds(rows: list[str]) -> bool:
+        begins = [n for n, row in enumerate(rows) if row.startswith("? Run the extension")]
+        return bool(begins) and rows[-1].endswith("[y/N]") and any(told in row for row in rows[: begins[-1]])
+
+    return holds
+
+
+def undecided(rows: list[str]) -> bool:
+    return rows[-1].endswith("[y/N]") and any('"maybe" is none of the answers' in row for row in rows)
+
+
+async def test_what_answers_no_question_decides_nothing_at_the_start_either(tmp_path: Path) -> None:
+    extension(project(tmp_path), "ext", command("brought"))
+    async with open_terminal(configured(tmp_path, NOWHERE), "chat", size=SIZE) as screen:
+        await screen.sees("[y/N]")
+        await screen.type("maybe\r")
+        await screen.stands(SIZE, undecided)
+        await screen.type("/tools\r")
+        await screen.stands(SIZE, asked_again("this waits for the answer"))
+        await screen.type("y\r")
+        await screen.sees("  write ")
+        await screen.line("/brought x")
+        await screen.sees("[ext] brought x")
+        await leaves(screen, tmp_path)
+
+
+async def test_who_leaves_at_the_question_has_agreed_to_nothing(tmp_path: Path) -> None:
+    extension(project(tmp_path), "ext")
+    folder = configured(tmp_path, NOWHERE)
+    for _ in range(2):
+        async with open_terminal(folder, "chat") as screen:
+            await screen.sees("[y/N]")
+            await screen.type("/quit\r")
+            assert await screen.ends() == 0
+    assert not (tmp_path / ".local/state/zot/logs").exists()
+    await none_left(tmp_path)
+
+
+async def test_a_command_acts_at_the_question_of_a_reload_and_is_no_answer(tmp_path: Path) -> None:
+    async with open_terminal(configured(tmp_path, NOWHERE), "chat", size=SIZE) as screen:
+        await screen.sees(PROMPT)
+        extension(project(tmp_path), "ext", command("brought"))
+        await screen.type("/reload-ext\r")
+        await screen.sees("[y/N]")
+        await screen.type("/whoami\r")
+        await screen.stands(SIZE, asked_again("You are cli:user"))
+        await screen.type("maybe\r")
+        await screen.stands(SIZE, undecided)
+        await screen.type("/stop\r")
+        await screen.sees("Stopped.")
         await screen.line("/reload-ext")
         await screen.sees("[y/N]")
         await screen.type("y\r")

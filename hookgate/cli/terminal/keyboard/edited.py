@@ -74,6 +74,11 @@ class EditedKeyboard:
     def free(self) -> bool:
         return self._sent and not self.line()
 
+    @property
+    def heard(self) -> bool:
+        """Somebody takes the next line at once. It may be called in any thread."""
+        return self.reading or self.entered is not None
+
     def begin(self) -> None:
         """The line to type in is there from now on, whoever reads it."""
         self._begin(self.prompt())

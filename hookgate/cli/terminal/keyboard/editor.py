@@ -273,7 +273,7 @@ class Editor:
         if (question := self._attention.question) is not None:
             answer = self.answer.text
             keyboard.screen.write(f"{question.prompt}{printable(answer)}\n")
-            if answer.startswith("/") and keyboard.reading:
+            if answer.startswith("/") and keyboard.heard:
                 # It acts at once, and the question stands as long as it is one.
                 self.answer.reset()
                 tell(lambda: keyboard.on_line(answer))
