@@ -213,7 +213,7 @@ async def refuse_what_does_not_guard(settings: Settings, inside: Sequence[Mount]
     loads = adding or bool(settings.extensions and settings.extensions.named)
     faults = partial(start_faults, settings.config, settings.base, names, loads=loads)
     for note in refuse_faults(await trio.to_thread.run_sync(faults)):
-        log.warning("configuration_covers_nothing", reason=note)
+        log.warning("configured_but_missing", reason=note)
 
 
 def add_functions(registry: Registry, functions: Sequence[Tool]) -> None:

@@ -13,7 +13,7 @@ from hookgate import __version__
 from hookgate.cli.completion import completed, completion
 from hookgate.cli.exits import guarded, needing_gateway, run
 from hookgate.cli.names import kept_names, method_names, model_names, page_names
-from hookgate.cli.options import FILE, FOLDER, Group, config_option, control_option, json_option
+from hookgate.cli.options import FILE, FOLDER, Group, config_option, control_option, ext_option, json_option
 from hookgate.cli.zot_words import ZotsChat, own_words, renamed, taken
 
 model_option = click.option(
@@ -89,7 +89,7 @@ def hookgate() -> None:
 @click.option("--trace", is_flag=True, help="Show what every hook decided, and how long it took.")
 @click.option("--events", type=FILE, help="Append every event and gate decision to this file, as JSON lines.")
 @click.option("--diff", is_flag=True, help="After each turn, show what it changed in the workspace.")
-@click.option("-e", "--ext", multiple=True, type=FOLDER, help="Load the extension in this folder; may be repeated.")
+@ext_option
 @click.option("--no-ext", is_flag=True, help="Load no extensions but those of --ext.")
 @click.option("--no-skill", is_flag=True, help="Offer no skills to the model.")
 @click.option("-nc", "--no-context-files", is_flag=True, help="Do not tell the model what AGENTS.md says.")

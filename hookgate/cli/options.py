@@ -36,6 +36,9 @@ class ListingGroup(Group):
 FILE = click.Path(dir_okay=False, path_type=Path)
 FOLDER = click.Path(path_type=Path)
 config_option = click.option("--config", "config_file", type=FILE, help="Instead of ./hookgate.toml.")
+ext_option = click.option(
+    "-e", "--ext", multiple=True, type=FOLDER, help="Load the extension in this folder; may be repeated."
+)
 control_option = click.option("--control", type=FILE, help="The control socket's path.")
 json_option = click.option("--json", "as_json", is_flag=True, help="For programs.")
 yes_option = click.option("--yes", is_flag=True, help="Answer every question with yes.")

@@ -57,3 +57,16 @@ async def test_the_interactive_demo_answers_what_is_typed(tmp_path: Path, way: s
         assert await screen.ends() == 0
     assert KEY not in screen.shown
     await gone(*started)
+
+
+async def test_its_own_lines_go_on_with_a_word_where_the_terminal_ends(tmp_path: Path) -> None:
+    async with open_terminal(tmp_path, "demo", "--interactive", size=(24, 80)) as screen:
+        await screen.sees(PROMPT)
+        await screen.type("\x04")
+        await screen.sees(" events.")
+        assert await screen.ends() == 0
+    before, _, rest = screen.shown.partition(PROMPT)
+    closing = rest.partition("--- the end ---")[2]
+    rows = [row for row in (before + closing).splitlines() if row.strip()]
+    assert len(rows) >= 7
+    assert [row for row in rows if len(row) >= 80] == []

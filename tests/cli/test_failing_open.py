@@ -200,7 +200,24 @@ async def test_a_program_that_is_missing_is_told_once_for_its_key_and_once_for_i
         await screen.line("/quit")
         assert await screen.ends() == 0
     assert screen.shown.count("guard is restarting: ") <= 1
-    assert not {"configuration_covers_nothing", "hook_down"} & {*screen.shown.split()}
+    assert not {"configured_but_missing", "hook_down"} & {*screen.shown.split()}
+
+
+@pytest.mark.parametrize(
+    ("section", "what"),
+    [
+        ('command = ["python3", "gone.py"]\n', "command: 'gone.py' is not there"),
+        ('command = ["cat"]\n[hooks.processes.guard.match]\ntools = ["reed"]\n', "match.tools: 'reed' "),
+    ],
+)
+async def test_a_log_says_of_what_is_configured_and_not_there_that_it_is_missing(
+    tmp_path: Path, section: str, what: str
+) -> None:
+    async with open_model_server(says("done")) as server:
+        configured(tmp_path, server.base_url, f'[hooks.processes.guard]\nobserve = ["*"]\n{section}')
+        ended = await run(tmp_path, "chat", "--once", "look")
+    (line,) = (it for it in ended.stderr.decode().splitlines() if f"hooks.processes.guard.{what}" in it)
+    assert all(word in line for word in ("warning", "configured_but_missing"))
 
 
 async def _rows(socket: Path) -> list[dict[str, Any]]:

@@ -29,14 +29,15 @@ from hookgate.extensions.discovery import Entry, Places, Stranger
 from hookgate.extensions.manifest import LONGEST_NAME, Manifest, parse_manifest
 from hookgate.extensions.trust import Standing
 from hookgate.hooks.zot import extension, extension_calls, handshake, registered
+from hookgate.hooks.zot.calls import Cause, Lost
 from hookgate.hooks.zot.handshake import Handshake
 from hookgate.hooks.zot.lateness import Lateness
 from hookgate.hooks.zot.spec import ExtensionSpec
-from hookgate.hooks.zot.tool import ZotTool
+from hookgate.hooks.zot.tool import ZotTool, lost_text
 from hookgate.loop.commands.table import RESERVED
 from hookgate.processes import child, group, outbox
 from hookgate.protocol.framing import MAX_MESSAGE_BYTES
-from hookgate.protocol.values import TOOL_TIMEOUT_S
+from hookgate.protocol.values import TOOL_TIMEOUT_S, Fault
 from hookgate.protocol.zot import answers, blocks, events
 from hookgate.protocol.zot.answers import command_answer
 from hookgate.protocol.zot.frames import CommandReply, Frame, Panel, RegisterTool, Unknown
@@ -278,6 +279,12 @@ async def test_what_is_said_of_a_slow_one_is_the_codes() -> None:
 def numbers(text: str) -> str:
     """As it is with any."""
     return re.sub(r"[0-9.]+", "N", text)
+
+
+@pytest.mark.parametrize("cause", ["timeout", "disconnected"])
+def test_what_a_call_fails_with_is_the_codes(cause: Cause) -> None:
+    fault = Fault("transient", "TOOL", lost_text(Lost(cause, ""), "NAME", "TOOL"))
+    assert f"with `{blocks.tool_failed('NAME', fault).for_llm}`" in PAGE.text
 
 
 def test_the_environment_is_the_codes() -> None:

@@ -17,7 +17,7 @@ from hookgate.rpc.flags import parse_flags
 from hookgate.rpc.server import MAX_CHATS
 from hookgate.rpc.talk import MAX_QUEUED
 from tests.cli.program import environment
-from tests.cli.rpc_client import open_rpc
+from tests.cli.rpc_client import one, open_rpc, scripted
 from tests.docs.page import anchor, codes, read_page
 from tests.docs.rpc_conversation import play, write_files
 from tests.preloaded import put_hookgate
@@ -64,6 +64,21 @@ async def test_the_client_prints_what_the_page_says(tmp_path: Path) -> None:
     with trio.fail_after(20):
         ran = await trio.run_process(command, cwd=tmp_path, env=env, capture_stdout=True)
     assert ran.stdout.decode() == PAGE.one("printed").text.rstrip("\n")
+
+
+async def test_of_a_failure_a_client_reads_the_reason_and_a_model_the_kind_too(tmp_path: Path) -> None:
+    call = {"name": "read", "arguments": {"path": "gone.txt"}, "id": "c1"}
+    async with open_rpc(scripted(tmp_path, {"calls": [call]}, {"text": "Done."})) as client:
+        await client.send("prompt", message="go")
+        event = one(await client.done(), "tool_result")
+        messages = (await client.ask("get_messages"))["data"]["messages"]
+        assert await client.ends() == 0
+    reason = "gone.txt: No such file or directory"
+    assert event["content"] == [{"type": "text", "text": reason}]
+    told = f"ERROR (not_found) read: {reason}\nCheck the name."
+    assert messages[-2]["content"][0]["content"] == [{"type": "text", "text": told}]
+    (says,) = (line for line in PAGE.text.splitlines() if line.startswith("| `tool_result` |"))
+    assert "the reason alone, without the `ERROR (KIND) TOOL:`" in says
 
 
 def test_commands_and_rules_are_for_chats_as_the_page_says(tmp_path: Path) -> None:

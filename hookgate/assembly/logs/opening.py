@@ -108,7 +108,7 @@ def _worded(
         case {"event": "extension_command_refused", "extension": extension, "command": command, "holder": holder}:
             owner = "hookgate's own" if holder == "hookgate" else f"that of {holder}, which comes first"
             return f"! {extension}: /{command} is {owner}, so its own command of that name is not there"
-        case {"event": "configuration_covers_nothing", "reason": reason}:
+        case {"event": "configured_but_missing", "reason": reason}:
             return f"! {reason}"
         case _:
             return otherwise(logger, method, event)

@@ -150,6 +150,8 @@ def _repairs(decode: JsonObject) -> str:
 
 def _outcome(payload: ToolExecEnd) -> str:
     took = f"in {payload.Duration / 1e6:.1f} ms"
+    if payload.Stopped:
+        return f"stopped {took}"
     if payload.Cached:
         return f"cached {took}"
     return f"failed ({payload.ErrorKind or 'unknown'}) {took}" if payload.IsError else f"done {took}"

@@ -19,7 +19,7 @@ from hookgate.assembly.logs.sinks import trace
 from hookgate.assembly.settings import Ports, Settings
 from hookgate.channels.terminal.channel import Terminal
 from hookgate.channels.terminal.screen import Plain
-from hookgate.cli.printing import write
+from hookgate.cli.printing import say, write
 from hookgate.cli.terminal.chat import CHAT, converse
 from hookgate.cli.terminal.keyboard import open_keyboard
 from hookgate.cli.terminal.seating import seated
@@ -46,7 +46,7 @@ async def run_demo(*, interactive: bool) -> int:
     with stage() as folder:
         settings = demo_settings(folder, "demo.toml")
         set_up_logs(settings.config.log)
-        write(_introduction(settings, interactive))
+        say(_introduction(settings, interactive))
         tally = await (_run_typed(settings) if interactive else _run(settings, Terminal(Plain(write), None), _play))
         return _summary(tally, folder / EVENTS)
 
@@ -102,7 +102,7 @@ def demo_settings(folder: Path, *files: str) -> Settings:
 
 async def _play(runtime: Runtime) -> None:
     for number, (what, saying) in enumerate(SAYINGS, start=1):
-        write(f"\n--- {number}. {what} ---\nuser:  {saying}\n")
+        say(f"\n--- {number}. {what} ---\nuser:  {saying}")
         await runtime.gateway.receive(Inbound(CHAT, saying))
         with trio.fail_after(30):
             await runtime.gateway.idle(CHAT.session_key)
@@ -118,13 +118,13 @@ def _introduction(settings: Settings, interactive: bool) -> str:
     ]
     if interactive:
         lines.append("Try: weather in Oslo; clean up the releases; show me the settings; deploy it; run: COMMAND")
-    return "\n".join(lines) + "\n"
+    return "\n".join(lines)
 
 
 def _summary(tally: Tally, events: Path) -> int:
     lines = events.read_text().count("\n") if events.exists() else 0
-    write(
+    say(
         f"\n--- the end ---\n{tally.calls} tool calls reached the gate: {tally.denied} denied, "
-        f"{tally.answered} answered by hooks, {tally.executed} executed. The observer wrote {lines} events.\n"
+        f"{tally.answered} answered by hooks, {tally.executed} executed. The observer wrote {lines} events."
     )
     return 0 if tally.balanced and lines else 1

@@ -45,6 +45,7 @@ class CallFlags:
     name: str
     arguments: str
     config_file: Path | None = None
+    ext: tuple[Path, ...] = ()
     trace: bool = False
     channel: str = "cli"
     chat: str = "terminal"
@@ -76,7 +77,7 @@ async def call_tool(flags: CallFlags) -> int:
     with _open_asker(flags) as asker:
         async with (
             open_until_signal(signal.SIGINT, signal.SIGTERM, signal.SIGHUP),
-            open_without_model(flags.config_file, asker, inside) as runtime,
+            open_without_model(flags.config_file, asker, inside, flags.ext) as runtime,
         ):
             begun()
             if asker.person is not None:

@@ -10,7 +10,7 @@ import click
 from hookgate.cli.completion import completed
 from hookgate.cli.exits import guarded, run
 from hookgate.cli.names import channel_names, made_tools, tool_names
-from hookgate.cli.options import ListingGroup, config_option, control_option, json_option, yes_option
+from hookgate.cli.options import ListingGroup, config_option, control_option, ext_option, json_option, yes_option
 
 everywhere_option = click.option("--everywhere", is_flag=True, help="In all workspaces, not in this one alone.")
 
@@ -23,36 +23,44 @@ def tools() -> None:
 @tools.command(name="list")
 @config_option
 @control_option
+@ext_option
 @json_option
-def tools_list(config_file: Path | None, control: Path | None, as_json: bool) -> None:
-    """The running gateway's tools, or those that one would have."""
-    from hookgate.cli.tools.listing import list_tools
+def tools_list(config_file: Path | None, control: Path | None, ext: tuple[Path, ...], as_json: bool) -> None:
+    """The running gateway's tools, or those that one would have.
 
-    guarded(lambda: list_tools(config_file, control, as_json=as_json))
+    With --ext: those that one would have with it, whatever runs.
+    """
+    from hookgate.cli.tools.listing import Source, list_tools
+
+    guarded(lambda: list_tools(Source(config_file, control, ext), as_json=as_json))
 
 
 @tools.command(name="show")
 @click.argument("name", shell_complete=completed(tool_names))
 @config_option
 @control_option
+@ext_option
 @json_option
-def tools_show(name: str, config_file: Path | None, control: Path | None, as_json: bool) -> None:
+def tools_show(
+    name: str, config_file: Path | None, control: Path | None, ext: tuple[Path, ...], as_json: bool
+) -> None:
     """One tool: description, schema, flags, provider, preference."""
-    from hookgate.cli.tools.listing import show_tool
+    from hookgate.cli.tools.listing import Source, show_tool
 
-    guarded(lambda: show_tool(name, config_file, control, as_json=as_json))
+    guarded(lambda: show_tool(name, Source(config_file, control, ext), as_json=as_json))
 
 
 @tools.command(name="call")
 @click.argument("name", shell_complete=completed(tool_names))
 @click.argument("arguments", default="{}")
 @config_option
+@ext_option
 @click.option("--trace", is_flag=True, help="Show what every hook decided, and how long it took.")
 @click.option("--channel", default="cli", show_default=True, shell_complete=completed(channel_names))
 @click.option("--chat", default="terminal", show_default=True)
 @click.option("--sender", default="user", show_default=True)
 @yes_option
-def tools_call(name: str, arguments: str, config_file: Path | None, **flags: str | bool) -> None:
+def tools_call(name: str, arguments: str, config_file: Path | None, **flags: str | bool | tuple[Path, ...]) -> None:
     """Run one call through every hook and approval, as a model would. ARGUMENTS is a JSON object."""
     from hookgate.cli.tools.call import CallFlags, call_tool
 

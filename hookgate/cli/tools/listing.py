@@ -9,23 +9,36 @@ from pathlib import Path
 
 from hookgate.cli.printing import say, say_rows, table, width_shown
 from hookgate.cli.running import asked, running_or_none
+from hookgate.config import ConfigError
 from hookgate.operations import tools
 from hookgate.operations.tools import Listed
+from hookgate.protocol.dataclasses import dataclass
 
 HERE = "No hookgate of this configuration is running; this is what it would register."
+NAMED = "This is what hookgate would register with these extensions."
 COLUMNS = ("name", "provider", "version", "flags", "shadowed by")
 
 
-def list_tools(config_file: Path | None, control: Path | None, *, as_json: bool) -> int:
-    """Raises ConfigError, RequiredHookFailed, ControlFailed, and NothingRunning for an explicit `control`."""
-    rows, where = _rows(config_file, control, as_json=as_json)
+@dataclass(frozen=True)
+class Source:
+    """Whose tools: of the hookgate at `control`, else of one that runs with this file, else of none that runs yet.
+    `ext`: of none, with these folders of extensions besides."""
+
+    config_file: Path | None
+    control: Path | None
+    ext: tuple[Path, ...] = ()
+
+
+def list_tools(source: Source, *, as_json: bool) -> int:
+    """Raises ConfigError, RequiredHookFailed, ControlFailed, and NothingRunning for an explicit `source.control`."""
+    rows, where = _rows(source, as_json=as_json)
     return say_rows(rows, lambda: [where, *_table(rows)], as_json=as_json)
 
 
-def show_tool(name: str, config_file: Path | None, control: Path | None, *, as_json: bool) -> int:
+def show_tool(name: str, source: Source, *, as_json: bool) -> int:
     """1 where there is no such tool. Raises as list_tools."""
     # There is one line of a tool, and so the question whose tool it is: on stderr, as for programs.
-    rows, _where = _rows(config_file, control, as_json=True)
+    rows, _where = _rows(source, as_json=True)
     found = [row for row in rows if row.name == name]
     if not found:
         from difflib import get_close_matches
@@ -36,21 +49,24 @@ def show_tool(name: str, config_file: Path | None, control: Path | None, *, as_j
     return say_rows(found, lambda: ["\n\n".join("\n".join(_described(row)) for row in found)], as_json=as_json)
 
 
-def _rows(config_file: Path | None, control: Path | None, *, as_json: bool) -> tuple[Sequence[Listed], str]:
-    found = running_or_none(config_file, control)
+def _rows(source: Source, *, as_json: bool) -> tuple[Sequence[Listed], str]:
+    if source.control is not None and source.ext:
+        raise ConfigError("--control asks a hookgate that runs, which --ext is not for: give one of them")
+    found = None if source.ext else running_or_none(source.config_file, source.control)
     if found is not None:
         return asked("tools.list", Listed, found, tell=as_json)
     from hookgate.program.signals import run_interruptibly
 
-    return run_interruptibly(_started_rows, config_file), HERE
+    return run_interruptibly(_started_rows, source), NAMED if source.ext else HERE
 
 
-async def _started_rows(config_file: Path | None) -> Sequence[Listed]:
+async def _started_rows(source: Source) -> Sequence[Listed]:
     from hookgate.cli.tools.started import open_without_model
     from hookgate.program.signals import open_until_signal
 
     rows: Sequence[Listed] = ()
-    async with open_until_signal(signal.SIGTERM, signal.SIGHUP), open_without_model(config_file) as runtime:
+    opened = open_without_model(source.config_file, named=source.ext)
+    async with open_until_signal(signal.SIGTERM, signal.SIGHUP), opened as runtime:
         rows = await tools.list_tools(runtime)
     return rows
 

@@ -32,9 +32,15 @@ class NoModel:
 
 @asynccontextmanager
 async def open_without_model(
-    config_file: Path | None, channel: Channel | None = None, inside: Sequence[Mount] = ()
+    config_file: Path | None,
+    channel: Channel | None = None,
+    inside: Sequence[Mount] = (),
+    named: tuple[Path, ...] = (),
 ) -> AsyncGenerator[Runtime]:
-    """The configuration's hooks and tools, started. Raises ConfigError and RequiredHookFailed."""
+    """The configuration's hooks and tools, started; `named`: folders of extensions besides.
+
+    Raises ConfigError and RequiredHookFailed.
+    """
     config, file = configuration.load(config_file)
     set_up_logs(config.log, tells_extensions=True)
     model = config.agent.model or UNSET
@@ -44,7 +50,7 @@ async def open_without_model(
         config.model_copy(update={"agent": agent}),
         file.parent,
         config_file,
-        extensions=ExtensionFlags(discover=True),
+        extensions=ExtensionFlags(named, discover=True),
         skills=True,
         looking=True,
     )

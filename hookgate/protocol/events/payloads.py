@@ -128,14 +128,18 @@ class ToolExecEnd(Payload):
     ErrorKind: str | None = None
     Cached: bool | None = None
     Effects: tuple[Mapping[str, object], ...] | None = None
+    Stopped: bool | None = None
 
     @classmethod
-    def of(cls, call: ToolCall | ProposedCall, result: ToolResult, duration_ns: int) -> ToolExecEnd:
+    def of(
+        cls, call: ToolCall | ProposedCall, result: ToolResult, duration_ns: int, *, stopped: bool = False
+    ) -> ToolExecEnd:
+        """`stopped`: the turn ended before the call did."""
         lengths = len(result.for_llm), len(result.for_user)
         kind, cached = result.error.kind if result.error else None, True if result.cached else None
         effects = tuple(effect_members(effect) for effect in result.effects) or None
         flags = result.is_error, result.is_async
-        return cls(call.name, duration_ns, *lengths, *flags, call.id, kind, cached, effects)
+        return cls(call.name, duration_ns, *lengths, *flags, call.id, kind, cached, effects, stopped or None)
 
     @property
     def severity(self) -> Severity:

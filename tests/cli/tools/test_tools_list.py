@@ -21,6 +21,7 @@ from hookgate.store import open_store
 from hookgate.tools.dynamic.identity import digest
 from tests.cli.program import DEADLINE_S, environment, hook
 from tests.cli.tools.tools_program import set_up, tools
+from tests.cli.zot.zot_folders import extension
 from tests.processes import line_of
 
 WORDS = ["disabled:", "dynamic.enabled", "is", "off"]
@@ -207,3 +208,22 @@ async def test_a_gateway_that_was_named_and_does_not_run_is_said(folder: Path) -
         assert (ended.returncode, ended.stdout) == (1, "")
         assert ended.stderr == f"hookgate: no hookgate is running at {folder}/no.sock\n"
     assert not (folder / "store.db").exists()
+
+
+async def test_an_extension_that_is_named_has_its_tools_listed_shown_and_called(tmp_path: Path) -> None:
+    named = ("--ext", str(extension(set_up(tmp_path), "ext")))
+    listed = await tools(tmp_path, "list", *named)
+    assert (listed.returncode, listed.stderr) == (0, "")
+    first, *lines = listed.stdout.splitlines()
+    assert first == "This is what hookgate would register with these extensions."
+    assert ["do", "zot:ext"] in [line.split()[:2] for line in lines]
+    shown = await tools(tmp_path, "show", "do", *named)
+    assert (shown.returncode, shown.stdout.splitlines()[0]) == (0, "do  (zot:ext)")
+    called = await tools(tmp_path, "call", "do", *named)
+    assert (called.returncode, "hello_ack" in called.stdout) == (0, True)
+
+
+async def test_one_that_runs_is_not_asked_about_an_extension_that_is_named(tmp_path: Path) -> None:
+    ended = await tools(set_up(tmp_path), "list", "--ext", "ext", "--control", "control.sock")
+    assert (ended.returncode, ended.stdout) == (2, "")
+    assert "--control asks a hookgate that runs, which --ext is not for" in ended.stderr

@@ -9,8 +9,10 @@ from pathlib import Path
 import pytest
 import trio
 
+from hookgate.assembly.logs.sinks import trace
 from hookgate.protocol.approval import Decision
 from hookgate.protocol.chat import Inbound
+from hookgate.protocol.events.payloads import ToolExecEnd
 from hookgate.protocol.interfaces import Provider
 from hookgate.providers.scripted import Script, ScriptedCall, ScriptedProvider, ScriptStep
 from tests.flow.tools.tooling import Made, Rig, open_rig, settled
@@ -108,3 +110,21 @@ async def test_a_new_conversation_in_the_middle_of_a_turn_hears_nothing_of_the_o
         await rig.runtime.gateway.idle(CHAT.session_key)
         assert [message.content for message in rig.messages()] == ["new question", "new"]
         assert [outbound.text for outbound in rig.room.sent] == ["A new conversation.", "new"]
+
+
+async def test_the_trace_says_of_a_call_that_its_turn_has_ended_that_it_was_stopped(tmp_path: Path) -> None:
+    async def waits(_call: object) -> str:
+        await trio.sleep_forever()
+        raise AssertionError
+
+    tool, traced = Made("waits", waits), list[str]()
+    reply = calls(("1", "waits", "{}"))
+    async with open_rig(tmp_path, (reply,), tools=(tool,), hooks=(trace(traced.append),)) as rig:
+        async with trio.open_nursery() as nursery:
+            nursery.start_soon(rig.say, "go")
+            while not tool.seen:
+                await trio.lowlevel.checkpoint()
+            await rig.say("/stop")
+        [ended] = rig.payloads(ToolExecEnd)
+    [line] = [it for it in traced if it.startswith("  | tool  ")]
+    assert line == f"  | tool         waits  stopped in {ended.Duration / 1e6:.1f} ms"
