@@ -37,7 +37,7 @@ from tests.cli.zot.zot_folders import extension
 from tests.embedding.conftest import Scripted
 from tests.model_server import open_model_server, says
 
-DEADLINE_S = 10.0
+DEADLINE_S = 60.0
 ENDLESS = {"text": "This reply never comes to its end", "hang": True}
 BASH = {"name": "bash", "arguments": {"command": "echo hi"}, "id": "c1"}
 

@@ -42,8 +42,10 @@ def configured(folder: Path, more: str = "", script: str = SCRIPT, listen: str =
 
 
 @asynccontextmanager
-async def open_served(settings: Settings, stopping: trio.Event | None = None) -> AsyncGenerator[Served]:
-    with trio.fail_after(DEADLINE_S):
+async def open_served(
+    settings: Settings, stopping: trio.Event | None = None, deadline_s: float = DEADLINE_S
+) -> AsyncGenerator[Served]:
+    with trio.fail_after(deadline_s):
         async with open_gateway(settings, None, trio.Event() if stopping is None else stopping) as served:
             yield served
 
