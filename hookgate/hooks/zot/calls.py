@@ -120,7 +120,10 @@ class Calls:
         except BaseException:
             # Cancelled, alone or in a group; it may have been answered all the same.
             if late is not None and (call.id not in self._calls or self._call_off(call)):
-                await _last_word(call, cast("Callable[[Reply], None]", late))
+                with trio.move_on_after(GRACE_S, shield=True):
+                    last = await call.wait()
+                    if not isinstance(last, Lost):
+                        late(cast("R", last))
             raise
         finally:
             self._settle(call)
@@ -191,13 +194,6 @@ def _late(call: Call) -> Lost:
 
 def _too_late(call: Call, outcome: Reply | Lost) -> Lost:
     return _late(call) if isinstance(outcome, Lost) else replace(_late(call), so_far=outcome)
-
-
-async def _last_word(call: Call, late: Callable[[Reply], None]) -> None:
-    with trio.move_on_after(GRACE_S, shield=True):
-        reply = await call.wait()
-        if not isinstance(reply, Lost):
-            late(reply)
 
 
 async def _serving(call: Call) -> Reply | Lost:
