@@ -21,7 +21,7 @@ from hookgate.hooks.recordings import Recordings
 from hookgate.hooks.rules import Mount
 from hookgate.hooks.stats import Stats
 from hookgate.hooks.verdicts import Allowed, Answered, Denied, Dropped, Replied
-from hookgate.hooks.walk import Walk, abort, nobody
+from hookgate.hooks.walk import Walk, abort
 from hookgate.protocol.approval import Wish
 from hookgate.protocol.chat import ChatMessage, Inbound, Outbound
 from hookgate.protocol.dataclasses import replace
@@ -155,10 +155,10 @@ class Gate:
         return cast("S", asked.subject)
 
     async def before_tool(
-        self, step: Step, call: ToolCall, owner_of: Callable[[str], str] = nobody
+        self, step: Step, call: ToolCall, owner_of: Callable[[str], str] | None = None
     ) -> Allowed | Answered | Denied:
         """All hooks but the owner of the tool that the call is for by then, which answers in `answer_owned`."""
-        if not self._walk.chains.at(Stage.BEFORE_TOOL):
+        if not self._walk.chains.mounts:
             return Allowed(call)
         asked, ended = await self._walk.over(Question(Stage.BEFORE_TOOL, step, call), owner_of)
         passed = asked.subject

@@ -33,11 +33,6 @@ Walked = tuple[Question, tuple[Mount, Last] | None]
 """Where a walk ended: the last question, and whose answer ended it early, if one did."""
 
 
-def nobody(_tool: str) -> str:
-    """Who owns a tool that no hook has injected."""
-    return ""
-
-
 @dataclass
 class Walk:
     """`chains` may be exchanged at any time. A walk under way goes on with the new ones: it asks a dropped hook no
@@ -52,7 +47,7 @@ class Walk:
     chains: Chains
 
     async def over(
-        self, question: Question, owner_of: Callable[[str], str] = nobody, kept: Recall | None = None
+        self, question: Question, owner_of: Callable[[str], str] | None = None, kept: Recall | None = None
     ) -> Walked:
         """Ask each matching hook what its predecessors left.
 
@@ -65,7 +60,7 @@ class Walk:
         asked: dict[str, Asked] = {}
         first, stage = question, question.stage
         while True:
-            chains, seen, owner = self.chains, question, owner_of(question.tool)
+            chains, seen, owner = self.chains, question, owner_of(question.tool) if owner_of else None
             for mount in chains.matching(question):
                 if mount.name == owner or not mount.answers_at(stage):
                     continue
