@@ -157,11 +157,7 @@ class HookProcess:
 
     async def ask(self, question: Question, timeout_s: float) -> Answer:
         # Not in a coroutine of its own: one more round it would be felt by every call.
-        call = self._calls.begin(question.stage.method, question.params_parts, timeout_s)
-        try:
-            settled = await call.wait()
-        finally:
-            self._calls.end(call)
+        settled = await self._calls.begin(question.stage.method, question.params_parts, timeout_s).wait()
         if not isinstance(settled, Reply):
             return Failed(settled.reason)
         # What it answered there before counts again where the very same value has come: see Peer.
@@ -193,10 +189,7 @@ class HookProcess:
         spec = self._spec
         params = hello_params(spec.name, spec.stages, spec.observes, spec.media_dir)
         call = self._calls.begin("hook.hello", lambda _left_s: (params,), spec.hello_timeout_s)
-        try:
-            settled = await call.wait()
-        finally:
-            self._calls.end(call)
+        settled = await call.wait()
         if not isinstance(settled, Reply):
             late = settled.reason == call.unanswered
             return f"{unheard(spec.hello_timeout_s)}: {why_unheard(self.unread)}" if late else settled.reason

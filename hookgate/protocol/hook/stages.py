@@ -120,18 +120,18 @@ class Question:
 
     def _pieces(self) -> Pieces:
         """The params object without its end: its own members between those that the step has anyway."""
-        if not self.encoded:
-            call, known, source = self.call, self.step.encoded, SOURCES[self.stage]
-            # The same for all questions of a step at one stage, and for nearly all of a step.
-            head = known.get(source) or self._head(source)
-            own = encode(self._members(call))
-            if call is None or (call.origin == "native" and (call.decode is STRICT or call.decode == STRICT)):
-                context = known.get("context") or self._context(None)
-            else:
-                context = self._context(call)
-            short = len(own) <= SHORT_BYTES
-            self.encoded.append((head + own[1:-1] + context,) if short else (head, memoryview(own)[1:-1], context))
-        return self.encoded[0]
+        if self.encoded:
+            return self.encoded[0]
+        call, known, source = self.call, self.step.encoded, SOURCES[self.stage]
+        # The same for all questions of a step at one stage, and for nearly all of a step.
+        head, context = known.get(source) or self._head(source), known.get("context") or self._context(None)
+        if call is not None and not (call.decode is STRICT and call.origin == "native"):
+            context = self._context(call)
+        own = encode(self._members(call))
+        short = len(own) <= SHORT_BYTES
+        pieces = (head + own[1:-1] + context,) if short else (head, memoryview(own)[1:-1], context)
+        self.encoded.append(pieces)
+        return pieces
 
     def _head(self, source: str) -> bytes:
         head = self.step.encoded[source] = b'{"meta":%b,' % encoded_meta(self.step, source)
