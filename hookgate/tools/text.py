@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import codecs
 
-from hookgate.tools import call_context
+from hookgate.protocol import call_context
 
 MAX_BYTES = 50 * 1024
 MAX_LINES = 2000
@@ -22,7 +22,7 @@ def head(data: bytes) -> str:
 
 def uncut(text: str) -> str:
     """What is left of a text that ends where it was cut, without the half of a secret: redaction knows whole ones."""
-    return text[: call_context.secret_from.get()(text)]
+    return text[: call_context.work.get().secret_from(text)]
 
 
 def clean(text: str) -> str:

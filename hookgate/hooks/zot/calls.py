@@ -9,7 +9,7 @@ from typing import Literal, Protocol, TypeVar, cast
 
 import trio
 
-from hookgate.hooks.zot.call_context import current_chain
+from hookgate.hooks.zot.chain import current_chain
 from hookgate.processes.deadlines import Deadlines
 from hookgate.processes.outbox import Frame, Outbox
 from hookgate.processes.slot import Slot

@@ -10,8 +10,8 @@ from collections.abc import Awaitable, Callable
 import structlog
 import trio
 
-from hookgate.hooks.zot.call_context import calling
 from hookgate.hooks.zot.calls import Call, Calls
+from hookgate.hooks.zot.chain import calling
 from hookgate.protocol.chat import Chat
 from hookgate.protocol.dataclasses import dataclass
 from hookgate.protocol.values import JsonObject, ToolResult, bare_text

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from hookgate.hooks.zot.call_context import calling, current_chat, keep
 from hookgate.hooks.zot.calls import GRACE_S, Calls, Lost
+from hookgate.hooks.zot.chain import calling
+from hookgate.protocol import call_context
 from hookgate.protocol.values import TOOL_TIMEOUT_S, Fault, ToolCall, ToolResult, ToolSpec
 from hookgate.protocol.zot.blocks import tool_failed, tool_result, tool_stopped
 from hookgate.protocol.zot.frames import RegisterTool, ToolReply
@@ -30,13 +31,14 @@ class ZotTool:
 
     async def execute(self, call: ToolCall) -> ToolResult:
         """Every failure is a result, in zot's words."""
+        work = call_context.work.get()
         with calling(self.spec.name):
             reply = await self._calls.ask(
                 ToolReply,
                 lambda call_id: CallTool(call_id, self.spec.name, call.arguments),
                 TOOL_TIMEOUT_S,
-                current_chat(),
-                late=lambda reply: keep(tool_stopped(self.spec.name, self._result(reply))),
+                work.chat,
+                late=lambda reply: work.cut_short(tool_stopped(self.spec.name, self._result(reply))),
             )
         if not isinstance(reply, Lost):
             return self._result(reply)

@@ -8,12 +8,12 @@ from __future__ import annotations
 from contextlib import nullcontext
 from time import perf_counter_ns
 
-from hookgate.hooks.zot.call_context import work_for
 from hookgate.loop.calls.batch import Batch, Ready, Settled
 from hookgate.loop.calls.prepare import may_run
 from hookgate.loop.nested.call_scope import serving
 from hookgate.loop.nested.within import makes_calls
 from hookgate.loop.streaming.printed import telling
+from hookgate.protocol import call_context
 from hookgate.protocol.dataclasses import replace
 from hookgate.protocol.effects import among_others
 from hookgate.protocol.events.inside import CallProgressed
@@ -22,7 +22,6 @@ from hookgate.protocol.interfaces import Tool
 from hookgate.protocol.journal.values import Intent
 from hookgate.protocol.redacting import presentable
 from hookgate.protocol.values import ToolResult
-from hookgate.tools import call_context
 from hookgate.tools.dispatch import run, sound
 from hookgate.tools.errors import ToolError
 from hookgate.tools.failures import failed
@@ -77,7 +76,7 @@ async def _executed(batch: Batch, item: Ready, tool: Tool, held: Held, left: lis
     """From the memo where it may be; else by running, under the workspace lease, with what the call changes on
     record. A call that may change something voids the memo, however it ends. `left`: what it has come to where it is
     cancelled."""
-    around, tally, spec, call, chat = batch.agent.around, batch.agent.tally, item.spec, item.call, batch.step.chat
+    around, tally, spec, call = batch.agent.around, batch.agent.tally, item.spec, item.call
     batch.used.add(spec.provider)
     tally.executed += 1
     found = await batch.memo.found(spec, call) if around.keeps(spec, held.chat) else None
@@ -88,10 +87,7 @@ async def _executed(batch: Batch, item: Ready, tool: Tool, held: Held, left: lis
     result: ToolResult | None = None
     try:
         async with held, around.running(spec):
-            call_context.secret_from.set(around.redactor.cut_from)
-            call_context.chat.set(chat)
-            call_context.cut_short.set(left.append)
-            work_for(chat, left.append)
+            call_context.work.set(call_context.Work(batch.step.chat, left.append, around.redactor.cut_from))
             with (
                 telling(batch, call.id) if batch.events.heard(CallProgressed) else _NOBODY,
                 serving(batch, item) if makes_calls(spec) else _NOBODY,

@@ -15,6 +15,7 @@ from hookgate.loop.calls.calls import run_calls
 from hookgate.loop.gateway import Gateway
 from hookgate.loop.nested import call_scope
 from hookgate.loop.sessions.claims import open_claim
+from hookgate.protocol import call_context
 from hookgate.protocol.chat import Inbound
 from hookgate.protocol.codec import encode
 from hookgate.protocol.dataclasses import replace
@@ -24,7 +25,6 @@ from hookgate.protocol.journal.audit import CallAudit
 from hookgate.protocol.journal.values import Claim, Conversation
 from hookgate.protocol.redacting import presentable
 from hookgate.protocol.values import LLMRequest, ProposedCall, Step, ToolCall, ToolResult, ToolSpec
-from hookgate.tools import call_context
 from hookgate.tools.decode import ReadCall
 from hookgate.tools.dispatch import failure
 

@@ -22,6 +22,7 @@ from hookgate.loop.sessions.claims import LEASE_S
 from hookgate.loop.slots import Slot
 from hookgate.loop.turn import run_turn
 from hookgate.loop.turn_state import Turn
+from hookgate.protocol import call_context
 from hookgate.protocol.dataclasses import replace
 from hookgate.protocol.errors import (
     PASSING,
@@ -32,7 +33,7 @@ from hookgate.protocol.errors import (
     TurnAborted,
 )
 from hookgate.protocol.values import Fault, Json, JsonObject, ToolCall, ToolResult, ToolSpec
-from hookgate.tools import arguments, call_context
+from hookgate.tools import arguments
 from hookgate.tools.errors import ToolError
 from hookgate.tools.failures import failure, faulted
 from hookgate.tools.memo import Memo

@@ -20,6 +20,7 @@ from hookgate.loop.sessions.transcript import Transcript
 from hookgate.loop.slots import Shared, Slot
 from hookgate.loop.turn import run_turn
 from hookgate.loop.turn_state import Turn
+from hookgate.protocol import call_context
 from hookgate.protocol.catalog import StoreFailed
 from hookgate.protocol.chat import Chat, Inbound, Outbound
 from hookgate.protocol.dataclasses import replace
@@ -27,7 +28,6 @@ from hookgate.protocol.errors import SessionAborted
 from hookgate.protocol.events.inside import SessionBegan, SessionEnded
 from hookgate.protocol.journal.values import Conversation, Draft, Fenced, Outcome
 from hookgate.protocol.values import Message, Step
-from hookgate.tools import call_context
 from hookgate.tools.memo import Memo
 
 log = structlog.get_logger("hookgate.loop")

@@ -7,8 +7,8 @@ from contextlib import contextmanager
 
 from hookgate.loop.calls.batch import Batch
 from hookgate.loop.streaming.waiting import Waiting
+from hookgate.protocol import call_context
 from hookgate.protocol.events.inside import CallProgressed
-from hookgate.tools import call_context
 
 MAX_HELD = 64 * 1024
 """Characters that wait because a secret may have begun in them; with more no piece is told."""

@@ -10,10 +10,11 @@ import trio
 
 from hookgate.processes.command import Command, Ended, run_command
 from hookgate.processes.guardian.strays import marked
+from hookgate.protocol import call_context
 from hookgate.protocol.dataclasses import replace
 from hookgate.protocol.effects import ProcessEffect
 from hookgate.protocol.values import Fault, Json, ToolCall, ToolResult, ToolSpec
-from hookgate.tools import arguments, call_context
+from hookgate.tools import arguments
 from hookgate.tools.schema.objects import gives, takes
 from hookgate.tools.shell.background import Background, Job
 from hookgate.tools.shell.background_report import effect, report
@@ -104,7 +105,7 @@ class Bash:
         except BaseException:
             # Cancelled, alone or in a group; what could not even be started has its own result.
             killed = Ended(-1, timed_out=False, seconds=trio.current_time() - began, pid=0)
-            call_context.cut_short.get()(_judged(_text(line, capture.text(), killed), killed, command.timeout_s))
+            call_context.work.get().cut_short(_judged(_text(line, capture.text(), killed), killed, command.timeout_s))
             raise
         finally:
             with trio.CancelScope(shield=True):

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from hookgate.protocol import call_context
 from hookgate.protocol.values import ToolCall, ToolResult, ToolSpec
-from hookgate.tools import arguments, call_context
+from hookgate.tools import arguments
 from hookgate.tools.schema.objects import takes
 from hookgate.tools.shell.background import Background
 from hookgate.tools.shell.background_report import MEMBERS, effect, report

@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 import trio
 
+from hookgate.protocol import call_context
 from hookgate.protocol.approval import Decision
 from hookgate.protocol.chat import Outbound
 from hookgate.protocol.events.inside import CallProgressed
@@ -17,7 +18,6 @@ from hookgate.protocol.events.payloads import Payload
 from hookgate.protocol.hook.answers import Abort, Deny, Modify, Respond
 from hookgate.protocol.hook.stages import Stage
 from hookgate.protocol.values import Fault, ToolCall, ToolResult
-from hookgate.tools import call_context
 from hookgate.tools.errors import ToolError
 from tests.flow.tools.tooling import Made, Rig, everything_sent, open_rig
 from tests.loop.recording import Room, hook

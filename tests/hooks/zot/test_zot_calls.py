@@ -14,9 +14,9 @@ import trio.testing
 from hookgate.hooks.zot import extension as zot
 from hookgate.hooks.zot import notes
 from hookgate.hooks.zot import tool as zot_tool
-from hookgate.hooks.zot.call_context import current_chat, work_for
 from hookgate.hooks.zot.notes import MAX_SHOWN
 from hookgate.processes import group
+from hookgate.protocol import call_context
 from hookgate.protocol.hook.answers import CONTINUE, Abort, Answer, Deny, Failed, Modify
 from hookgate.protocol.hook.stages import Question, Stage
 from hookgate.protocol.values import Finished, LLMReply, Message, ToolCall, ToolResult
@@ -303,7 +303,7 @@ async def test_a_note_comes_before_the_answer_and_goes_to_the_chat_whose_call_it
     theatre = Theatre()
     frames = [NOTE, {"type": "clear_notes"}, {"type": "submit", "text": " go "}, {"type": "submit", "text": " "}]
     async with open_ext(theatre=theatre) as extension:
-        work_for(CHAT)
+        call_context.work.set(call_context.Work(CHAT))
         await told(extension, "say", frames=frames)
         assert theatre.screen.shown == [
             ("note", "ext", "warn", "m", CHAT),
@@ -319,7 +319,7 @@ async def test_a_note_comes_before_the_answer_and_goes_to_the_chat_whose_call_it
 async def test_of_a_flood_of_notes_some_are_shown_and_then_how_many_more_there_were() -> None:
     theatre = Theatre()
     async with open_ext(theatre=theatre) as extension:
-        work_for(CHAT)
+        call_context.work.set(call_context.Work(CHAT))
         await told(extension, "say", frames=[NOTE] * 5000)
         assert theatre.screen.shown == [("note", "ext", "warn", "m", CHAT)] * MAX_SHOWN
     left_out = f"{5000 - MAX_SHOWN} more notes were left out: it sent too many in 5 s"
@@ -349,7 +349,7 @@ async def test_a_note_without_a_call_or_between_two_chats_reaches_no_chat() -> N
         assert theatre.screen.shown[-1] == ("note", "ext", "warn", "m", None)
 
         async def hold(chat: Any, n: int) -> None:
-            work_for(chat)
+            call_context.work.set(call_context.Work(chat))
             await run(extension, "hold", until=3, n=n)
 
         async with trio.open_nursery() as nursery:
@@ -359,7 +359,7 @@ async def test_a_note_without_a_call_or_between_two_chats_reaches_no_chat() -> N
             await told(extension, "say", frames=[NOTE])
             assert theatre.screen.shown[-1] == ("note", "ext", "warn", "m", None)
             nursery.cancel_scope.cancel()
-    assert current_chat() is None
+    assert call_context.work.get().chat is None
 
 
 PANEL = {"id": "todos", "title": "Todos", "lines": ["a"]}

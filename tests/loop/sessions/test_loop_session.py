@@ -16,6 +16,7 @@ from hookgate.loop.sessions.carried import MAX_NEWS
 from hookgate.loop.sessions.claims import LEASE_S
 from hookgate.loop.sessions.jobs import MAX_QUEUED
 from hookgate.loop.sessions.transcript import NO_RESULT, NOT_RUN
+from hookgate.protocol import call_context
 from hookgate.protocol.catalog import StoreFailed
 from hookgate.protocol.chat import Chat, Inbound
 from hookgate.protocol.events.payloads import SteeringInjected, TurnEnd
@@ -28,7 +29,6 @@ from hookgate.store.journal import open_journal
 from hookgate.store.memory import MemoryJournal
 from hookgate.store.memory.intake import Intake
 from hookgate.store.memory.work import Work
-from hookgate.tools import call_context
 from tests.loop.recording import CHAT, OTHER, Bench, FunctionTool, asks_for, hook, says
 
 MakeBench = Callable[..., Bench]
@@ -194,7 +194,7 @@ async def test_what_a_stopped_call_had_come_to_is_told_unless_a_hook_would_have_
         try:
             await trio.sleep_forever()
         finally:
-            call_context.cut_short.get()(ToolResult("half of it"))
+            call_context.work.get().cut_short(ToolResult("half of it"))
         return ""
 
     made = bench(asks_for("t"), says("later"), tools=[FunctionTool("t", work)], hooks=list(hooks))

@@ -7,11 +7,11 @@ from pathlib import Path
 
 import pytest
 
+from hookgate.protocol import call_context
 from hookgate.protocol.chat import Chat
 from hookgate.protocol.values import ToolCall, ToolResult
 from hookgate.redaction.redactor import Redactor
 from hookgate.store.media import FileMedia
-from hookgate.tools import call_context
 from hookgate.tools.builtin.send_file import SendFile
 from hookgate.tools.dispatch import execute
 from hookgate.tools.files.workspace import Workspace
@@ -22,7 +22,7 @@ TEXT = f"notes\nthe door: {KNOWN}\n"
 
 async def sent(root: Path, content: bytes) -> ToolResult:
     (root / "file").write_bytes(content)
-    call_context.chat.set(Chat("test", "1", "ann"))
+    call_context.work.set(call_context.Work(Chat("test", "1", "ann")))
     tool = SendFile(Workspace(root), FileMedia(root.parent / "sent"), Redactor([KNOWN]))
     return await execute(tool, ToolCall("1", "send_file", {"path": "file"}))
 

@@ -11,11 +11,11 @@ import pytest
 import trio
 
 from hookgate.assembly.keeping.kept import Keeping
+from hookgate.protocol import call_context
 from hookgate.protocol.chat import Chat
 from hookgate.protocol.values import ToolCall, ToolResult
 from hookgate.redaction.redactor import Redactor
 from hookgate.store.media.store import FileMedia
-from hookgate.tools import call_context
 from hookgate.tools.builtin import Parts, builtin_tools
 from hookgate.tools.dispatch import execute
 from hookgate.tools.files.observe_scan import Limits, scan
@@ -57,7 +57,7 @@ def call(root: Path, tmp_path: Path, kept: Keeping, unconfined: Sandbox) -> Call
     tools = {tool.spec.name: tool for tool in builtin_tools(parts)}
 
     async def called(name: str, **arguments: Any) -> ToolResult:
-        call_context.chat.set(Chat("test", "1", "ann"))
+        call_context.work.set(call_context.Work(Chat("test", "1", "ann")))
         with trio.fail_after(30):
             return await execute(tools[name], ToolCall("1", name, arguments))
 
