@@ -8,13 +8,14 @@ import sys
 from collections.abc import Generator
 from contextlib import ExitStack
 from pathlib import Path
+from tempfile import TemporaryDirectory
 
 import pytest
 from hypothesis import settings
 from structlog.dev import ConsoleRenderer, plain_traceback
 
 from tests.machine import Without, left_out, link_programs, missing, no_walls
-from tests.postgres import Server, postgres, programs
+from tests.postgres import MADE, Server, postgres, programs
 from tests.preloaded import SHARED, open_preloaded, start
 
 settings.register_profile("short", max_examples=30, deadline=None)
@@ -30,6 +31,7 @@ def pytest_configure(config: pytest.Config) -> None:
         config.add_cleanup(stack.close)
         stack.enter_context(open_preloaded())
         os.environ[SHARED] = start()
+        os.environ[MADE] = stack.enter_context(TemporaryDirectory(prefix="hookgate-postgres-"))
 
 
 @pytest.hookimpl(wrapper=True)
