@@ -3,6 +3,7 @@ with them, however they end: a keeper waits for that."""
 
 from __future__ import annotations
 
+import atexit
 import os
 import shutil
 import socket
@@ -12,6 +13,8 @@ import tempfile
 from collections.abc import Generator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from fcntl import LOCK_EX, flock
+from functools import cache
 from glob import glob
 from pathlib import Path
 from time import monotonic, sleep
@@ -25,14 +28,26 @@ listen_addresses = '127.0.0.1'
 unix_socket_directories = ''
 max_connections = 100
 fsync = off
+# It visits database after database, each with a process, and every test has one.
+autovacuum = off
+max_logical_replication_workers = 0
 """
+MADE = "TESTS_POSTGRES"
+"""The variable with a folder for what initdb makes, which is copied: one for all workers."""
+MEMORY = Path("/dev/shm")
+ROOM_BYTES = 4 << 30
+"""More than all of a suite's servers have in theirs."""
 KEEPER = """
-import os, signal, sys
+import os, shutil, signal, sys, time
 sys.stdin.read()
 try:
     os.kill(int(sys.argv[1]), signal.SIGQUIT)
+    for _ in range(100):
+        time.sleep(0.1)
+        os.kill(int(sys.argv[1]), 0)
 except ProcessLookupError:
     pass
+shutil.rmtree(sys.argv[2], ignore_errors=True)
 """
 ANSWERS = ("ready", "standby")
 """What the eighth line of its file says of a server that takes connections."""
@@ -85,7 +100,7 @@ class Server:
         own = {"stdin": subprocess.DEVNULL, "stderr": subprocess.STDOUT, "start_new_session": True, **_user()}
         with (self.folder / "log").open("ab") as log:
             server = subprocess.Popen(command, stdout=log, **own)
-        keeper = [sys.executable, "-S", "-E", "-c", KEEPER, str(server.pid)]
+        keeper = [sys.executable, "-S", "-E", "-c", KEEPER, str(server.pid), str(self.folder)]
         # What is typed at a terminal is not for it.
         self._processes.extend([subprocess.Popen(keeper, stdin=subprocess.PIPE, start_new_session=True), server])
         patience = monotonic() + DEADLINE_S
@@ -143,7 +158,7 @@ synchronous_standby_names = ''
 @contextmanager
 def standby(primary: Server, configuration: str = "") -> Generator[Server]:
     """One that follows, without which the primary acknowledges nothing from then on."""
-    folder = Path(tempfile.mkdtemp(prefix="hookgate-postgres-"))
+    folder = _folder(configuration)
     try:
         data, port = folder / "data", _free_port()
         _own(folder)
@@ -176,23 +191,11 @@ def postgres(configuration: str = "") -> Generator[Server]:
     found = programs()
     if found is None:
         raise RuntimeError("this machine has no PostgreSQL")
-    folder = Path(tempfile.mkdtemp(prefix="hookgate-postgres-"))
+    folder = _folder(configuration)
     try:
         data = folder / "data"
         _own(folder)
-        _run(
-            [
-                str(found / "initdb"),
-                "--no-sync",
-                "--auth=trust",
-                "--locale=C",
-                "--encoding=UTF8",
-                "-U",
-                "tests",
-                "-D",
-                str(data),
-            ]
-        )
+        _run(["cp", "-a", str(_made(found)), str(data)])
         port = _free_port()
         (data / "postgresql.conf").write_text(f"{CONFIGURATION}port = {port}\n{configuration}")
         server = Server(folder, port, found)
@@ -203,6 +206,35 @@ def postgres(configuration: str = "") -> Generator[Server]:
             server.stop()
     finally:
         shutil.rmtree(folder, ignore_errors=True)
+
+
+def _folder(configuration: str) -> Path:
+    """In memory, if there is room: a disk makes the thousand files of a database slowly. On a disk where it is waited
+    for."""
+    roomy = MEMORY.is_dir() and shutil.disk_usage(MEMORY).free > ROOM_BYTES and "fsync = on" not in configuration
+    return Path(tempfile.mkdtemp(prefix="hookgate-postgres-", dir=MEMORY if roomy else None))
+
+
+def _made(programs: Path) -> Path:
+    """What initdb makes there, which whoever comes first lets it make."""
+    folder = Path(os.environ.get(MADE) or _own_made())
+    with (folder / "lock").open("w") as lock:
+        flock(lock, LOCK_EX)
+        if not (made := folder / "data").exists():
+            making = folder / "making"
+            _own(folder)
+            options = ["--no-sync", "--auth=trust", "--locale=C", "--encoding=UTF8", "-U", "tests"]
+            _run([str(programs / "initdb"), *options, "-D", str(making)])
+            making.rename(made)
+    return made
+
+
+@cache
+def _own_made() -> str:
+    """For a process that shares it with nobody."""
+    folder = tempfile.mkdtemp(prefix="hookgate-postgres-")
+    atexit.register(shutil.rmtree, folder, ignore_errors=True)
+    return folder
 
 
 def _run(command: Sequence[str]) -> None:
