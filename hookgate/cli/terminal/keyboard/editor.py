@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import os
 import signal
 import sys
@@ -18,7 +19,6 @@ from prompt_toolkit.application.run_in_terminal import in_terminal
 from prompt_toolkit.buffer import Buffer
 from prompt_toolkit.document import Document
 from prompt_toolkit.formatted_text import ANSI, StyleAndTextTuples, to_formatted_text
-from prompt_toolkit.input.vt100 import Vt100Input
 from prompt_toolkit.output import ColorDepth
 
 from hookgate.channels.printable import printable
@@ -33,7 +33,7 @@ from hookgate.cli.terminal.keyboard.layout import fitted, layout
 from hookgate.cli.terminal.keyboard.messages import Messages
 from hookgate.cli.terminal.keyboard.opening import stop
 from hookgate.cli.terminal.keyboard.output import Output, size
-from hookgate.cli.terminal.keyboard.pasting import PasteParser
+from hookgate.cli.terminal.keyboard.pasting import keys_of
 from hookgate.cli.terminal.keyboard.reflow import ReflowedRenderer
 from hookgate.cli.terminal.printing import GOES_ON
 
@@ -67,13 +67,12 @@ class Editor:
         self.message = Buffer(completer, name="message", multiline=True, history=messages)
         self.answer = Buffer(name="answer", multiline=False)
         self._attention = Attention(self._later, self._read, self._take_answers)
-        self.pressing = False
+        self.pressing: Callable[[], bool] = lambda: keyboard.pressing
         self._keyboard = keyboard
         self._inserted = self._region = ""
         self._drawn = 0.0
-        self._back: Any = None
-        self._input = Vt100Input(sys.stdin)
-        self._input.vt100_parser = PasteParser(self._input.vt100_parser.feed_key_callback)
+        self._back: asyncio.Event | None = None
+        self._input = keys_of(sys.stdin)
         self._output = Output(sys.stdout, size, term=terminal, enable_cpr=False)
         self.app = Application[None](
             layout(self),
@@ -193,13 +192,6 @@ class Editor:
             self.app.layout.focus(self.message)
             self.draw()
 
-    def press(self, pressing: bool) -> None:
-        self.pressing = pressing
-        self.draw()
-
-    def keep(self, message: str) -> None:
-        self._keyboard.history.add(message)
-
     def insert(self, text: str) -> None:
         if self.message.text:
             self._inserted = text
@@ -214,14 +206,12 @@ class Editor:
 
     def lend(self, lent: Callable[[], None]) -> None:
         """The terminal as it was before, until it is taken back; `lent` is called once it is."""
-        loop = self.app.loop
-        assert loop is not None  # noqa: S101 - it runs
-        self._back = back = loop.create_future()
+        self._back = back = asyncio.Event()
 
         async def away() -> None:
             async with self._as_before():
                 lent()
-                await back
+                await back.wait()
             self._back = None
             self.draw()
 
@@ -244,8 +234,8 @@ class Editor:
             yield
 
     def take_back(self) -> None:
-        if self._back is not None and not self._back.done():
-            self._back.set_result(None)
+        if self._back is not None:
+            self._back.set()
 
     def leave(self) -> None:
         self.take_back()
