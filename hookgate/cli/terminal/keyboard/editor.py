@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import os
 import signal
 import sys
@@ -71,7 +70,7 @@ class Editor:
         self._keyboard = keyboard
         self._inserted = self._region = ""
         self._drawn = 0.0
-        self._back: asyncio.Event | None = None
+        self._back: Any = None
         self._input = keys_of(sys.stdin)
         self._output = Output(sys.stdout, size, term=terminal, enable_cpr=False)
         self.app = Application[None](
@@ -206,12 +205,14 @@ class Editor:
 
     def lend(self, lent: Callable[[], None]) -> None:
         """The terminal as it was before, until it is taken back; `lent` is called once it is."""
-        self._back = back = asyncio.Event()
+        loop = self.app.loop
+        assert loop is not None  # noqa: S101 - it runs
+        self._back = back = loop.create_future()
 
         async def away() -> None:
             async with self._as_before():
                 lent()
-                await back.wait()
+                await back
             self._back = None
             self.draw()
 
@@ -234,8 +235,8 @@ class Editor:
             yield
 
     def take_back(self) -> None:
-        if self._back is not None:
-            self._back.set()
+        if self._back is not None and not self._back.done():
+            self._back.set_result(None)
 
     def leave(self) -> None:
         self.take_back()
