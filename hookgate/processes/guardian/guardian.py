@@ -12,16 +12,19 @@ import signal
 import sys
 from collections.abc import Generator
 from contextlib import contextmanager, suppress
+from time import monotonic, sleep
 from types import FrameType
 from typing import NoReturn
 
-from hookgate.processes.guardian.descendants import end_descendants
+from hookgate.processes.guardian.descendants import LOOK_S, end_descendants
 from hookgate.processes.guardian.prctl import conceal, end_with_parent, keep_orphans, rename
 
 NAME = "guardian"
 """Not hookgate's: who ends all processes of that name leaves one that ends the rest."""
 LEAVE_S = 2.0
 """For what sees the end of its stdin when hookgate is killed outright; as long as a hook gets that is stopped."""
+STOP_S = 2.0
+"""For hookgate itself, where the terminal has stopped all."""
 _ENDINGS = (signal.SIGTERM, signal.SIGHUP)
 _PASSED_ON = {signal.SIGTERM, signal.SIGHUP, signal.SIGINT, signal.SIGQUIT, signal.SIGUSR1, signal.SIGUSR2}
 _SI_KERNEL = 0x80
@@ -108,23 +111,28 @@ def _let_go() -> None:
 def _status(worker: int) -> int:
     """How it has ended, as `waitpid` says it."""
     while True:
-        got = signal.sigwaitinfo({*_PASSED_ON, signal.SIGCHLD})
+        got = signal.sigwaitinfo({*_PASSED_ON, signal.SIGCHLD, signal.SIGTSTP})
         if got.si_signo == signal.SIGCHLD:
-            pid, status = os.waitpid(worker, os.WNOHANG | os.WUNTRACED)
-            if pid and not os.WIFSTOPPED(status):
+            pid, status = os.waitpid(worker, os.WNOHANG)
+            if pid:
                 return status
-            if pid and os.WSTOPSIG(status) == signal.SIGTSTP:
-                _stop()
+        elif got.si_signo == signal.SIGTSTP:
+            _stop(worker)
         elif got.si_code != _SI_KERNEL:
             with suppress(ProcessLookupError):
                 os.kill(worker, got.si_signo)
 
 
-def _stop() -> None:
-    """By Ctrl-Z, once the worker has: a shell that sees this one stopped reads the terminal, where both would."""
-    os.kill(os.getpid(), signal.SIGTSTP)
-    signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGTSTP})
-    signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGTSTP})
+def _stop(worker: int) -> None:
+    """Once that has: a shell that sees this one stopped reads the terminal, where the other would still do so. What
+    starts a child that has stopped before it began cannot stop."""
+    changed, end = os.WSTOPPED | os.WEXITED | os.WNOHANG | os.WNOWAIT, monotonic() + STOP_S
+    while (found := os.waitid(os.P_PID, worker, changed)) is None and monotonic() < end:
+        sleep(LOOK_S)
+    if found is None or found.si_code == os.CLD_STOPPED:
+        os.kill(os.getpid(), signal.SIGTSTP)
+        signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGTSTP})
+        signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGTSTP})
 
 
 def _end_as(status: int) -> NoReturn:
