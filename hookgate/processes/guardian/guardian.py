@@ -12,7 +12,7 @@ import signal
 import sys
 from collections.abc import Generator
 from contextlib import contextmanager, suppress
-from time import monotonic, sleep
+from time import monotonic
 from types import FrameType
 from typing import NoReturn
 
@@ -27,6 +27,7 @@ STOP_S = 2.0
 """For hookgate itself, where the terminal has stopped all."""
 _ENDINGS = (signal.SIGTERM, signal.SIGHUP)
 _PASSED_ON = {signal.SIGTERM, signal.SIGHUP, signal.SIGINT, signal.SIGQUIT, signal.SIGUSR1, signal.SIGUSR2}
+_STOPPING = {signal.SIGTSTP, signal.SIGCONT}
 _SI_KERNEL = 0x80
 """Sent by the terminal, which tells the whole group, or by the kernel."""
 
@@ -49,7 +50,7 @@ def under_guardian() -> Generator[None]:
     conceal()
     keep_orphans()
     signal.signal(signal.SIGCHLD, signal.SIG_DFL)
-    before = signal.pthread_sigmask(signal.SIG_BLOCK, {*_PASSED_ON, signal.SIGCHLD, signal.SIGTSTP})
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, {*_PASSED_ON, signal.SIGCHLD, *_STOPPING})
     guardian = os.getpid()
     if worker := os.fork():
         _stand(worker)
@@ -124,11 +125,13 @@ def _status(worker: int) -> int:
 
 
 def _stop(worker: int) -> None:
-    """Once that has: a shell that sees this one stopped reads the terminal, where the other would still do so. What
-    starts a child that has stopped before it began cannot stop."""
+    """Once that has, unless all are to go on before: a shell that sees this one stopped reads the terminal, where the
+    other would still do so. What starts a child that has stopped before it began cannot stop."""
     changed, end = os.WSTOPPED | os.WEXITED | os.WNOHANG | os.WNOWAIT, monotonic() + STOP_S
     while (found := os.waitid(os.P_PID, worker, changed)) is None and monotonic() < end:
-        sleep(LOOK_S)
+        # It is blocked, and a stop takes it back: this one came after that.
+        if signal.sigtimedwait({signal.SIGCONT}, LOOK_S):
+            return
     if found is None or found.si_code == os.CLD_STOPPED:
         os.kill(os.getpid(), signal.SIGTSTP)
         signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGTSTP})
