@@ -11,15 +11,15 @@ from collections.abc import Generator
 from contextlib import ExitStack, suppress
 from functools import cache
 from pathlib import Path
-from tempfile import TemporaryDirectory
 
 import httpx
 import pytest
 from hypothesis import settings
 from structlog.dev import ConsoleRenderer, plain_traceback
 
+from tests.folders import open_folder
 from tests.machine import Without, left_out, link_programs, missing, no_walls
-from tests.postgres import MADE, Server, postgres, programs
+from tests.postgres import MADE, PREFIX, Server, postgres, programs
 from tests.preloaded import SHARED, open_preloaded, start
 
 settings.register_profile("short", max_examples=30, deadline=None)
@@ -35,7 +35,7 @@ def pytest_configure(config: pytest.Config) -> None:
         config.add_cleanup(stack.close)
         stack.enter_context(open_preloaded())
         os.environ[SHARED] = start()
-        os.environ[MADE] = stack.enter_context(TemporaryDirectory(prefix="hookgate-postgres-"))
+        os.environ[MADE] = str(stack.enter_context(open_folder(PREFIX)))
 
 
 @pytest.hookimpl(wrapper=True)

@@ -9,9 +9,8 @@ import shutil
 import socket
 import subprocess
 import sys
-import tempfile
 from collections.abc import Generator, Sequence
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, ExitStack, contextmanager
 from dataclasses import dataclass, field
 from fcntl import LOCK_EX, flock
 from functools import cache
@@ -19,6 +18,8 @@ from glob import glob
 from pathlib import Path
 from time import monotonic, sleep
 from uuid import uuid4
+
+from tests.folders import open_folder
 
 DEADLINE_S = 60.0
 NOBODY = 65534
@@ -32,22 +33,19 @@ fsync = off
 autovacuum = off
 max_logical_replication_workers = 0
 """
+PREFIX = "hookgate-postgres-"
 MADE = "TESTS_POSTGRES"
 """The variable with a folder for what initdb makes, which is copied: one for all workers."""
 MEMORY = Path("/dev/shm")
 ROOM_BYTES = 4 << 30
 """More than all of a suite's servers have in theirs."""
 KEEPER = """
-import os, shutil, signal, sys, time
+import os, signal, sys
 sys.stdin.read()
 try:
     os.kill(int(sys.argv[1]), signal.SIGQUIT)
-    for _ in range(100):
-        time.sleep(0.1)
-        os.kill(int(sys.argv[1]), 0)
 except ProcessLookupError:
     pass
-shutil.rmtree(sys.argv[2], ignore_errors=True)
 """
 ANSWERS = ("ready", "standby")
 """What the eighth line of its file says of a server that takes connections."""
@@ -100,7 +98,7 @@ class Server:
         own = {"stdin": subprocess.DEVNULL, "stderr": subprocess.STDOUT, "start_new_session": True, **_user()}
         with (self.folder / "log").open("ab") as log:
             server = subprocess.Popen(command, stdout=log, **own)
-        keeper = [sys.executable, "-S", "-E", "-c", KEEPER, str(server.pid), str(self.folder)]
+        keeper = [sys.executable, "-S", "-E", "-c", KEEPER, str(server.pid)]
         # What is typed at a terminal is not for it.
         self._processes.extend([subprocess.Popen(keeper, stdin=subprocess.PIPE, start_new_session=True), server])
         patience = monotonic() + DEADLINE_S
@@ -158,8 +156,7 @@ synchronous_standby_names = ''
 @contextmanager
 def standby(primary: Server, configuration: str = "") -> Generator[Server]:
     """One that follows, without which the primary acknowledges nothing from then on."""
-    folder = _folder(configuration)
-    try:
+    with _open_folder(configuration) as folder:
         data, port = folder / "data", _free_port()
         _own(folder)
         copy = [str(primary.programs / "pg_basebackup"), "--no-sync", "-h", "127.0.0.1", "-p", str(primary.port)]
@@ -181,8 +178,6 @@ def standby(primary: Server, configuration: str = "") -> Generator[Server]:
             yield follower
         finally:
             follower.stop()
-    finally:
-        shutil.rmtree(folder, ignore_errors=True)
 
 
 @contextmanager
@@ -191,8 +186,7 @@ def postgres(configuration: str = "") -> Generator[Server]:
     found = programs()
     if found is None:
         raise RuntimeError("this machine has no PostgreSQL")
-    folder = _folder(configuration)
-    try:
+    with _open_folder(configuration) as folder:
         data = folder / "data"
         _own(folder)
         _run(["cp", "-a", str(_made(found)), str(data)])
@@ -204,15 +198,13 @@ def postgres(configuration: str = "") -> Generator[Server]:
             yield server
         finally:
             server.stop()
-    finally:
-        shutil.rmtree(folder, ignore_errors=True)
 
 
-def _folder(configuration: str) -> Path:
+def _open_folder(configuration: str) -> AbstractContextManager[Path]:
     """In memory, if there is room: a disk makes the thousand files of a database slowly. On a disk where it is waited
     for."""
-    roomy = MEMORY.is_dir() and shutil.disk_usage(MEMORY).free > ROOM_BYTES and "fsync = on" not in configuration
-    return Path(tempfile.mkdtemp(prefix="hookgate-postgres-", dir=MEMORY if roomy else None))
+    roomy = os.access(MEMORY, os.W_OK | os.X_OK) and shutil.disk_usage(MEMORY).free > ROOM_BYTES
+    return open_folder(PREFIX, MEMORY if roomy and "fsync = on" not in configuration else None)
 
 
 def _made(programs: Path) -> Path:
@@ -232,9 +224,9 @@ def _made(programs: Path) -> Path:
 @cache
 def _own_made() -> str:
     """For a process that shares it with nobody."""
-    folder = tempfile.mkdtemp(prefix="hookgate-postgres-")
-    atexit.register(shutil.rmtree, folder, ignore_errors=True)
-    return folder
+    stack = ExitStack()
+    atexit.register(stack.close)
+    return str(stack.enter_context(open_folder(PREFIX)))
 
 
 def _run(command: Sequence[str]) -> None:

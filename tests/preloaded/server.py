@@ -9,6 +9,7 @@ import io
 import os
 import pkgutil
 import select
+import shutil
 import signal
 import socket
 import sys
@@ -72,6 +73,8 @@ def main() -> None:
         listener.bind(sys.argv[1])
         listener.listen(64)
         _serve(listener)
+    # Made for the socket alone.
+    shutil.rmtree(Path(sys.argv[1]).parent)
 
 
 def _build() -> None:
@@ -80,9 +83,9 @@ def _build() -> None:
     known_model("p", "openai", "m")
     for made in gc.get_objects():
         if isinstance(made, type) and "__given__" in vars(made):
-            # The first value of a class compiles its `__init__`, whether or not that takes no arguments.
+            # The first call of a class compiles its `__init__`, none of which takes so many arguments.
             with suppress(TypeError):
-                made()
+                made(*range(100))
     Redactor(()).text(Redactor(()).text("password: 12345678")[Redactor(()).held_from("a text") :])
 
 
