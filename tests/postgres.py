@@ -59,6 +59,13 @@ def programs() -> Path | None:
     return next((it for it in places if (it / "initdb").exists() and (it / "postgres").exists()), None)
 
 
+def _found() -> Path:
+    """Raises RuntimeError where there are none."""
+    if (found := programs()) is None:
+        raise RuntimeError("this machine has no PostgreSQL")
+    return found
+
+
 @dataclass(frozen=True)
 class Server:
     folder: Path
@@ -183,13 +190,11 @@ def standby(primary: Server, configuration: str = "") -> Generator[Server]:
 @contextmanager
 def postgres(configuration: str = "") -> Generator[Server]:
     """Raises RuntimeError where there is none."""
-    found = programs()
-    if found is None:
-        raise RuntimeError("this machine has no PostgreSQL")
+    found = _found()
     with _open_folder(configuration) as folder:
         data = folder / "data"
         _own(folder)
-        _run(["cp", "-a", str(_made(found)), str(data)])
+        _run(["cp", "-a", str(made()), str(data)])
         port = _free_port()
         (data / "postgresql.conf").write_text(f"{CONFIGURATION}port = {port}\n{configuration}")
         server = Server(folder, port, found)
@@ -207,18 +212,18 @@ def _open_folder(configuration: str) -> AbstractContextManager[Path]:
     return open_folder(PREFIX, MEMORY if roomy and "fsync = on" not in configuration else None)
 
 
-def _made(programs: Path) -> Path:
-    """What initdb makes there, which whoever comes first lets it make."""
+def made() -> Path:
+    """What initdb makes, which whoever comes first lets it make."""
     folder = Path(os.environ.get(MADE) or _own_made())
     with (folder / "lock").open("w") as lock:
         flock(lock, LOCK_EX)
-        if not (made := folder / "data").exists():
+        if not (data := folder / "data").exists():
             making = folder / "making"
             _own(folder)
             options = ["--no-sync", "--auth=trust", "--locale=C", "--encoding=UTF8", "-U", "tests"]
-            _run([str(programs / "initdb"), *options, "-D", str(making)])
-            making.rename(made)
-    return made
+            _run([str(_found() / "initdb"), *options, "-D", str(making)])
+            making.rename(data)
+    return data
 
 
 @cache

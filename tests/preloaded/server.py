@@ -9,7 +9,6 @@ import io
 import os
 import pkgutil
 import select
-import shutil
 import signal
 import socket
 import sys
@@ -73,8 +72,6 @@ def main() -> None:
         listener.bind(sys.argv[1])
         listener.listen(64)
         _serve(listener)
-    # Made for the socket alone.
-    shutil.rmtree(Path(sys.argv[1]).parent)
 
 
 def _build() -> None:
