@@ -37,10 +37,10 @@ def under_guardian() -> Generator[None]:
     """Fork: the body runs in the child, and the process that called this never gets beyond it.
 
     Leaving ends everything that descends from the body. The guardian ends as the body did, by the same status or
-    signal, hands on the signals that it gets, stops at Ctrl-Z once the body has, and ends what is left when the body
-    is killed outright; when the guardian is killed, the body gets SIGTERM. SIGTERM and SIGHUP are as Ctrl-C where the
-    body has no say about them. To be entered before there are other processes or threads: RuntimeError where there
-    are threads. Not on Linux, it does nothing.
+    signal, hands on the signals that it gets, stops at Ctrl-Z once the body has, or 2 s later, and ends what is left
+    when the body is killed outright; when the guardian is killed, the body gets SIGTERM. SIGTERM and SIGHUP are as
+    Ctrl-C where the body has no say about them. To be entered before there are other processes or threads:
+    RuntimeError where there are threads. Not on Linux, it does nothing.
     """
     if sys.platform != "linux":
         yield
