@@ -30,7 +30,7 @@ class Chat:
 
     def __hash__(self) -> int:
         # Of what chats differ in most: each question to a hook looks its chat up.
-        return hash((self.chat_id, self.sender))
+        return hash((self.chat_id, self.sender, self.thread))
 
     @property
     def identity(self) -> str:

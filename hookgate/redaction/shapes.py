@@ -64,13 +64,13 @@ class Needles:
     """Of many shapes: whether any of them may be in a text, which most texts answer with no at one look for each."""
 
     def __init__(self, shapes: Sequence[Shape]) -> None:
-        self._wordless = tuple(shape for shape in shapes if not shape.needles)
+        self._wordless = tuple(re.compile(shape.needle, re.ASCII) for shape in shapes if not shape.needles)
         given = dict.fromkeys(needle for shape in shapes for needle in shape.needles)
         # Looking for what another one holds finds that too.
         self._fewest = tuple(it for it in given if not any(other != it and other in it for other in given))
 
     def may_be_in(self, low: str) -> bool:
-        return any(map(low.__contains__, self._fewest)) or any(shape.may_be_in(low) for shape in self._wordless)
+        return any(map(low.__contains__, self._fewest)) or any(it.search(low) for it in self._wordless)
 
 
 def shapes(keys: Keys) -> tuple[Shape, ...]:

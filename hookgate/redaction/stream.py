@@ -79,10 +79,11 @@ class Held:
         if len(text) - start > _WINDOW:
             return start
         low = text[start:].lower()
+        # What may be unfinished has no other needles than the shapes have.
+        if not self._needles.may_be_in(low):
+            return _run_from(text)
         begun = (it.search(text, start) for needles, it in self._unfinished if any(one in low for one in needles))
         held = min((_run_from(text), *(found.start() for found in begun if found)))
-        if not self._needles.may_be_in(low):
-            return held
         likely = (shape.pattern for shape in self._shapes if shape.may_be_in(low))
         spans = [it.span() for pattern in likely for it in pattern.finditer(text, start)]
         # Not inside a secret that is whole: neither of its halves would be found.

@@ -3,6 +3,7 @@ or holds up more than its own connection. Knows no page and no user."""
 
 from __future__ import annotations
 
+import os
 from collections.abc import Awaitable, Callable, MutableMapping
 from functools import partial
 from math import inf
@@ -130,16 +131,24 @@ class _Connection(TCPServer):
             await self._send(data)
 
     async def _send(self, data: bytes) -> None:
+        # As a rule the kernel takes all of it: a lock, a deadline and a round of all tasks for each piece cost more.
+        await trio.lowlevel.checkpoint_if_cancelled()
+        if not self.send_lock.locked():
+            data = data[self._taken(data) :]
+        if data:
+            await self._send_rest(data)
+
+    def _taken(self, data: bytes) -> int:
+        """How much of it the kernel takes now; what fails will fail again."""
         try:
-            # As a rule nobody else is sending; to ask for the lock in any other way is a round of all tasks.
-            self.send_lock.acquire_nowait()
-        except trio.WouldBlock:
-            await self.send_lock.acquire()
-        try:
+            return os.write(self.stream.socket.fileno(), data)
+        except OSError:
+            return 0
+
+    async def _send_rest(self, data: bytes) -> None:
+        async with self.send_lock:
             with trio.move_on_after(SEND_S):
                 await self._send_whole(data)
-        finally:
-            self.send_lock.release()
 
     async def _send_whole(self, data: bytes) -> None:
         try:

@@ -61,7 +61,7 @@ class SharedEngine:
         raise AssertionError("nobody cancels it")
 
     def together(self, act: Callable[[Tables, Sequence[V]], Sequence[T]]) -> Callable[[V], Awaitable[T]]:
-        return Together[V, T](lambda values: self.write(lambda tables: act(tables, values))).ask
+        return Together[V, T](lambda values: self.write(lambda tables: act(tables, values()))).ask
 
     async def read(self, act: Callable[[Tables], T]) -> T:
         with faults_named(self._place):

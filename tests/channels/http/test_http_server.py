@@ -87,12 +87,12 @@ async def test_after_each_malformed_request_the_next_one_is_answered_and_the_pro
         for request in MALFORMED:
             try:
                 stream = await sent(address, b64decode(request["bytes"]))
+                left.append(stream)
                 if manner == "half-closed":
                     await stream.send_eof()
                 elif manner == "reset":
                     stream.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
                     await stream.aclose()
-                left.append(stream)
             except (trio.BrokenResourceError, OSError):
                 pass  # it has been refused before it was whole
             assert (await answered(address)).endswith("\r\nhere\r\n0\r\n\r\n"), request["name"]
