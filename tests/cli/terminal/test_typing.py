@@ -18,7 +18,8 @@ from tests.model_server import Answer, ModelServer, calls, hang, open_model_serv
 from tests.processes import until
 
 SIZE = ROWS, COLUMNS = 24, 80
-ENTER, CTRL_C, CTRL_J, CTRL_R, CTRL_U, ALT_ENTER, UP = "\r", "\x03", "\n", "\x12", "\x15", "\x1b\r", "\x1b[A"
+ENTER, CTRL_C, CTRL_J, CTRL_R, CTRL_U, ALT_ENTER = "\r", "\x03", "\n", "\x12", "\x15", "\x1b\r"
+UP, LEFT = "\x1b[A", "\x1b[D"
 KEPT = ".local/state/hookgate/chat-history"
 
 
@@ -271,6 +272,22 @@ async def test_a_search_that_is_left_sends_nothing_and_the_next_question_is_the_
         await screen.type(ENTER)
         await answered(screen, "Three.")
     assert said(server) == ["an old question", "a new one", "an old question"]
+
+
+async def test_a_search_that_is_left_after_it_went_on_leaves_the_line_as_it_was(tmp_path: Path) -> None:
+    async with chat(tmp_path, "One.", "Two.", "Three.") as (server, screen):
+        for typed, answer in (("old md 0.02", "One."), ("md 0.01", "Two.")):
+            await screen.type(f"{typed}{ENTER}")
+            await answered(screen, answer)
+        await screen.type(f"another question{LEFT}{LEFT}{CTRL_R}md")
+        await screen.stands(SIZE, lambda rows: rows[-2:] == ["> md 0.01", "search: md"])
+        await screen.type(CTRL_R)
+        await screen.stands(SIZE, lambda rows: rows[-2:] == ["> old md 0.02", "search: md"])
+        await screen.type(CTRL_C)
+        await screen.stands(SIZE, last("> another question"))
+        await screen.type(f"!{ENTER}")
+        await answered(screen, "Three.")
+    assert said(server) == ["old md 0.02", "md 0.01", "another questi!on"]
 
 
 async def test_what_was_typed_is_there_in_the_next_chat_but_no_answer_no_secret_and_nothing_behind_a_blank(

@@ -13,7 +13,7 @@ from time import monotonic
 from typing import Any
 
 import structlog
-from prompt_toolkit import Application, search
+from prompt_toolkit import Application
 from prompt_toolkit.application.run_in_terminal import in_terminal
 from prompt_toolkit.buffer import Buffer
 from prompt_toolkit.document import Document
@@ -29,7 +29,7 @@ from hookgate.cli.terminal.keyboard.bindings import bindings
 from hookgate.cli.terminal.keyboard.completing import LineCompleter
 from hookgate.cli.terminal.keyboard.edited import Asked, EditedKeyboard, kept
 from hookgate.cli.terminal.keyboard.layout import fitted, layout
-from hookgate.cli.terminal.keyboard.messages import Messages
+from hookgate.cli.terminal.keyboard.messages import Line, Messages
 from hookgate.cli.terminal.keyboard.opening import stop
 from hookgate.cli.terminal.keyboard.output import Output, size
 from hookgate.cli.terminal.keyboard.pasting import keys_of
@@ -63,7 +63,7 @@ class Editor:
 
     def __init__(self, keyboard: EditedKeyboard, terminal: str) -> None:
         completer, messages = LineCompleter(keyboard), Messages(keyboard.history)
-        self.message = Buffer(completer, name="message", multiline=True, history=messages)
+        self.message = Line(completer, name="message", multiline=True, history=messages)
         self.answer = Buffer(name="answer", multiline=False)
         self._attention = Attention(self._later, self._read, self._take_answers)
         self.pressing: Callable[[], bool] = lambda: keyboard.pressing
@@ -177,8 +177,7 @@ class Editor:
     def _take_answers(self) -> bool:
         if self._back is not None:
             return False
-        if self.app.layout.is_searching:
-            search.stop_search()
+        self.message.leave_search()
         self.answer.reset()
         self.app.layout.focus(self.answer)
         self._draw()
