@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import signal
 import termios
 from collections.abc import AsyncGenerator, Callable
@@ -20,6 +21,7 @@ from tests.processes import until
 SIZE = ROWS, COLUMNS = 24, 80
 ENTER, CTRL_C, CTRL_J, CTRL_R, CTRL_U, ALT_ENTER = "\r", "\x03", "\n", "\x12", "\x15", "\x1b\r"
 UP, LEFT = "\x1b[A", "\x1b[D"
+RULE = '[[approvals]]\ntools = ["bash"]\n'
 KEPT = ".local/state/hookgate/chat-history"
 
 
@@ -145,11 +147,10 @@ def asked_anew(told: str) -> Callable[[list[str]], bool]:
 
 
 async def test_a_command_typed_at_a_question_acts_at_once_and_is_no_answer(tmp_path: Path) -> None:
-    rule = '[[approvals]]\ntools = ["bash"]\n'
     wanted = calls(("1", "bash", '{"command": "touch made"}'))
     async with (
         open_model_server(wanted, says("Word."), says("Next.")) as server,
-        open_terminal(configured(tmp_path, server.base_url, rule), "chat", size=SIZE) as screen,
+        open_terminal(configured(tmp_path, server.base_url, RULE), "chat", size=SIZE) as screen,
     ):
         await screen.stands(SIZE, last(">"))
         await screen.type(f"go{ENTER}")
@@ -175,12 +176,11 @@ async def test_a_command_typed_at_a_question_acts_at_once_and_is_no_answer(tmp_p
 
 
 async def test_an_answer_that_no_question_takes_is_no_message_and_stands_in_no_history(tmp_path: Path) -> None:
-    rule = '[[approvals]]\ntools = ["bash"]\n'
     wanted = calls(("1", "bash", '{"command": "touch made; read < go"}'))
     os.mkfifo(tmp_path / "go")
     async with (
         open_model_server(wanted, says("Done."), says("Read.")) as server,
-        open_terminal(configured(tmp_path, server.base_url, rule), "chat", size=SIZE) as screen,
+        open_terminal(configured(tmp_path, server.base_url, RULE), "chat", size=SIZE) as screen,
     ):
         await screen.stands(SIZE, last(">"))
         await screen.type(f"go{ENTER}")
@@ -203,6 +203,29 @@ async def test_an_answer_that_no_question_takes_is_no_message_and_stands_in_no_h
         await screen.type(UP * 2)
         await screen.stands(SIZE, last("> go"))
         await screen.type(CTRL_C)
+
+
+async def test_tab_completes_commands_and_the_id_of_the_call_at_its_question(tmp_path: Path) -> None:
+    wanted = calls(("1", "bash", '{"command": "touch made"}'))
+    async with (
+        open_model_server(wanted, says("Done.")) as server,
+        open_terminal(configured(tmp_path, server.base_url, RULE), "chat", size=SIZE) as screen,
+    ):
+        await screen.stands(SIZE, last(">"))
+        await screen.type(f"go{ENTER}")
+        await screen.stands(SIZE, lambda rows: rows[-1].endswith("[n]o:"))
+        await screen.type("/pend\t")
+        await screen.stands(SIZE, lambda rows: rows[-1].endswith("[n]o: /pending"))
+        await screen.type("\t")
+        await screen.stands(SIZE, lambda rows: re.search(r"\[n\]o: /pending \w{8}$", rows[-1]) is not None)
+        await screen.type(f"{CTRL_U}/\t")
+        # What could be meant stands below it.
+        await screen.stands(SIZE, lambda rows: any(row.strip() == "/approve" for row in rows))
+        await screen.type(f"{CTRL_U}/approve \tonce{ENTER}")
+        await answered(screen, "Done.")
+        await screen.type(f"/quit{ENTER}")
+        assert await screen.ends() == 0
+    assert (tmp_path / "made").exists()
 
 
 async def test_the_diff_of_each_turn_stands_behind_its_answer_where_several_messages_wait(tmp_path: Path) -> None:

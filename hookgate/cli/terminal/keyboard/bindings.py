@@ -25,6 +25,7 @@ def bindings(editor: Editor) -> KeyBindings:
 
     @keys.add("enter", filter=line)
     @keys.add("c-o", filter=line)
+    @keys.add("c-j", filter=answer)
     def enter(event: KeyPressEvent) -> None:
         _entered(editor, event)
 
@@ -38,7 +39,7 @@ def bindings(editor: Editor) -> KeyBindings:
     def begin_command(event: KeyPressEvent) -> None:
         event.current_buffer.insert_text("/")
 
-    @keys.add("tab", filter=message)
+    @keys.add("tab", filter=line)
     def complete(event: KeyPressEvent) -> None:
         _completed(event.current_buffer)
 
@@ -54,10 +55,6 @@ def bindings(editor: Editor) -> KeyBindings:
     @keys.add("c-g", filter=is_searching)
     def leave_search(_event: KeyPressEvent) -> None:
         editor.message.leave_search()
-
-    @keys.add("c-j", filter=answer)
-    def answered(_event: KeyPressEvent) -> None:
-        editor.enter()
 
     @keys.add("c-c", filter=line)
     def interrupt(_event: KeyPressEvent) -> None:

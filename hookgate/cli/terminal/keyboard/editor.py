@@ -64,7 +64,7 @@ class Editor:
     def __init__(self, keyboard: EditedKeyboard, terminal: str) -> None:
         completer, messages = LineCompleter(keyboard), Messages(keyboard.history)
         self.message = Line(completer, name="message", multiline=True, history=messages)
-        self.answer = Buffer(name="answer", multiline=False)
+        self.answer = Buffer(completer, name="answer", multiline=False)
         self._attention = Attention(self._later, self._read, self._take_answers)
         self.pressing: Callable[[], bool] = lambda: keyboard.pressing
         self._keyboard = keyboard
