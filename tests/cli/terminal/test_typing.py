@@ -189,7 +189,9 @@ async def test_an_answer_that_no_question_takes_is_no_message_and_stands_in_no_h
         await until(lambda: (tmp_path / "made").exists())
         await screen.type(f"Y{ENTER}")
         await screen.stands(SIZE, lambda rows: any('"Y" answered no question and is not sent' in row for row in rows))
-        await screen.type(f" y{ENTER}")
+        await screen.type(UP)
+        await screen.stands(SIZE, last("> go"))
+        await screen.type(f"{CTRL_U} y{ENTER}")
         await screen.stands(SIZE, lambda rows: any("waits for its end" in row for row in rows))
         # Both ends, since whoever looks through the workspace may open it too.
         going = os.open(tmp_path / "go", os.O_RDWR)
@@ -203,6 +205,38 @@ async def test_an_answer_that_no_question_takes_is_no_message_and_stands_in_no_h
         await screen.type(UP * 2)
         await screen.stands(SIZE, last("> go"))
         await screen.type(CTRL_C)
+
+
+async def test_an_answer_to_what_a_turn_has_not_asked_yet_is_no_message_and_stands_in_no_history(
+    tmp_path: Path,
+) -> None:
+    async with (
+        open_model_server(hang(says("Good ", "morning."), 2), says("Read.")) as server,
+        open_terminal(configured(tmp_path, server.base_url), "chat", size=SIZE) as screen,
+    ):
+        await screen.stands(SIZE, last(">"))
+        await screen.type(f"hello{ENTER}")
+        await screen.stands(SIZE, lambda rows: rows[-2:] == ["Good", ">"])
+        for word in ("y", "Session", "no"):
+            await screen.type(word + ENTER)
+            told = f'"{word}" answered no question and is not sent'
+            await screen.stands(SIZE, lambda rows, told=told: any(told in row for row in rows))
+        # One of what a model may have offered.
+        await screen.type(f"1{ENTER}")
+        await screen.stands(SIZE, lambda rows: any("waits for its end" in row for row in rows))
+        await screen.type(f"/stop{ENTER}")
+        await answered(screen, "Read.")
+        await screen.type(UP * 3)
+        await screen.stands(SIZE, last("> hello"))
+        await screen.type(f"{CTRL_U}/quit{ENTER}")
+        assert await screen.ends() == 0
+    assert said(server) == ["hello", "1"]
+    assert [json.loads(line) for line in (tmp_path / KEPT).read_text().splitlines()] == [
+        "hello",
+        "1",
+        "/stop",
+        "/quit",
+    ]
 
 
 async def test_tab_completes_commands_and_the_id_of_the_call_at_its_question(tmp_path: Path) -> None:

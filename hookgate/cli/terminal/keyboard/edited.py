@@ -24,11 +24,6 @@ COMPLETE_S = 0.5
 """What takes longer completes nothing: nobody can type meanwhile."""
 
 
-def kept(text: str) -> bool:
-    """Whether it is one for the history, as shells have it: what begins with a blank is not."""
-    return bool(text.strip()) and not text.startswith(" ")
-
-
 class Asked:
     """One question: the editor hands back the very one that an answer was typed for."""
 
@@ -55,6 +50,7 @@ class EditedKeyboard:
         """Somebody waits for the next line."""
         self.entered: Callable[[str | None], None] | None = None
         self.keeps: Callable[[str], bool] = lambda _text: False
+        self.answers: Callable[[str], bool] = lambda _text: False
         self.completes: Completes = nothing
         self.busy: Callable[[], bool] = bool
         self.prompt: Callable[[], str] = str
@@ -102,7 +98,7 @@ class EditedKeyboard:
             raise EOFError from None
         finally:
             self.reading = False
-        if kept(line) and self.keeps(line):
+        if self.kept(line) and self.keeps(line):
             self.posts(lambda _editor: self.history.add(line))
         return line
 
@@ -120,6 +116,10 @@ class EditedKeyboard:
         if question.answer is None:
             raise EOFError
         return question.answer
+
+    def kept(self, text: str) -> bool:
+        """Whether it is one for the history, as shells have it: what begins with a blank is not. In any thread."""
+        return bool(text.strip()) and not text.startswith(" ") and not self.answers(text)
 
     def changed(self, _line: object) -> None:
         """For the editor, in its thread."""

@@ -27,7 +27,7 @@ from hookgate.cli.printing import screen_size
 from hookgate.cli.terminal.keyboard.attention import Attention, Timer
 from hookgate.cli.terminal.keyboard.bindings import bindings
 from hookgate.cli.terminal.keyboard.completing import LineCompleter
-from hookgate.cli.terminal.keyboard.edited import Asked, EditedKeyboard, kept
+from hookgate.cli.terminal.keyboard.edited import Asked, EditedKeyboard
 from hookgate.cli.terminal.keyboard.layout import fitted, layout
 from hookgate.cli.terminal.keyboard.messages import Line, Messages
 from hookgate.cli.terminal.keyboard.opening import stop
@@ -273,7 +273,7 @@ class Editor:
             return
         text = self.message.text
         keyboard.screen.write(f"{self.prompt}{printable(text)}".replace("\n", f"\n{GOES_ON}") + "\n")
-        if kept(text):
+        if keyboard.kept(text):
             self.message.append_to_history()
         self.clear()
         tell(lambda: keyboard.on_line(text))

@@ -37,6 +37,8 @@ class Keyboard(Protocol):
     """Whose files Tab completes."""
     keeps: Callable[[str], bool]
     """Whether a message may be kept for later chats."""
+    answers: Callable[[str], bool]
+    """Whether a line is an answer, and no message though no question takes it. It may be called in any thread."""
 
     typed: int
     """How often what stands in the line has changed, where that is seen."""

@@ -49,6 +49,7 @@ class PlainKeyboard:
         self.prompt: Callable[[], str] = str
         self.completes: Completes = nothing
         self.keeps: Callable[[str], bool] = bool
+        self.answers: Callable[[str], bool] = bool
         self.busy: Callable[[], bool] = bool
         self.folder = Path()
         self.screen = Plain(self._write)
