@@ -67,11 +67,14 @@ class EditedKeyboard:
         self._said, self._lines = trio.open_memory_channel[str](inf)
         self._question: Asked | None = None
         self._pressed: trio.MemorySendChannel[Key] | None = None
-        self._sent = self._ended = False
+        self._ended = False
+        self._used = False
+        """A line was sent, or taken away again."""
+        self.emptied = trio.Event()
 
     @property
     def free(self) -> bool:
-        return self._sent and not self.line()
+        return self._used and not self.line() and not self._lines.statistics().current_buffer_used
 
     @property
     def heard(self) -> bool:
@@ -170,8 +173,13 @@ class EditedKeyboard:
             self._token.run_sync_soon(act)
 
     def on_line(self, text: str) -> None:
-        self._sent = True
+        self._used = True
         (self.entered or self._said.send_nowait)(text)
+
+    def on_empty(self) -> None:
+        self._used = True
+        self.emptied.set()
+        self.emptied = trio.Event()
 
     def resume(self, lines: Iterable[str]) -> None:
         """They are read again, these first."""

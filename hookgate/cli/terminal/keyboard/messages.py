@@ -7,6 +7,7 @@ from collections.abc import Iterable
 from prompt_toolkit import history, search
 from prompt_toolkit.application import get_app
 from prompt_toolkit.buffer import Buffer
+from prompt_toolkit.document import Document
 from prompt_toolkit.search import SearchDirection
 
 from hookgate.cli.terminal.keyboard.history import History
@@ -29,8 +30,20 @@ class Messages(history.History):
 class Line(Buffer):
     """The message that is typed, among those before it. A search that is left gives back where one was."""
 
+    _next = ""
     _searched_from = 0, 0
     """How many lines stand behind the one that was seen then, and where the cursor was in it."""
+
+    def put(self, text: str) -> None:
+        """It stands there as soon as the line is empty."""
+        if self.text:
+            self._next = text
+        else:
+            self.insert_text(text)
+
+    def clear(self) -> None:
+        self.reset(Document(self._next, len(self._next)))
+        self._next = ""
 
     def begin_search(self, direction: SearchDirection) -> None:
         self._searched_from = len(self._working_lines) - self.working_index, self.cursor_position

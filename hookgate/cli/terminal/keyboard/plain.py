@@ -50,6 +50,7 @@ class PlainKeyboard:
         self.completes: Completes = nothing
         self.keeps: Callable[[str], bool] = bool
         self.answers: Callable[[str], bool] = bool
+        self.emptied = trio.Event()
         self.busy: Callable[[], bool] = bool
         self.folder = Path()
         self.screen = Plain(self._write)
