@@ -206,8 +206,10 @@ class Terminal:
             raise CannotAsk("nobody answered")
         grant, because = GRANTS.get(answer), f": {dialogue.reason}" if dialogue.reason else ""
         files = picture.files if picture is not None else None
-        no = Decision(False, NAME, f"the user said no{because}")
-        outcome = await decide(no if grant is None else Decision(True, NAME, grant=grant, files=files))
+        # As /approve and /deny have it.
+        by = request.chat.identity
+        no = Decision(False, by, f"the user said no{because}")
+        outcome = await decide(no if grant is None else Decision(True, by, grant=grant, files=files))
         if not outcome.counted:
             self.between(f"· {outcome.text}")
 
