@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 from hookgate.channels.printable import MAX_NAME_CHARS, named
 from hookgate.channels.terminal.dialogue import Answers, Dialogue
 from hookgate.channels.terminal.question import Part, Question, measured
-from hookgate.protocol.approval import ApprovalRequest, usual_title
+from hookgate.protocol.approval import GRANTS, ApprovalRequest, usual_title
 from hookgate.protocol.codec import encode
 from hookgate.protocol.dataclasses import dataclass, replace
 
@@ -28,15 +30,23 @@ class Picture:
     files: str | None = None
 
 
+def _words(grants: Iterable[str]) -> dict[str, str]:
+    further = {word: grant for grant in grants if grant != "once" for word in (grant, grant[0])}
+    return {"y": "once", "yes": "once", "once": "once"} | further
+
+
+USUAL = Answers(_words(grant for grant in GRANTS if grant.isalpha()))
+"""What somebody types who expects a question about a call. A number may as well be one of what a model offers."""
+
+
 def asking(request: ApprovalRequest, picture: Picture | None = None) -> Dialogue:
-    words = {"y": "once", "yes": "once", "once": "once"}
-    words |= {word: grant for grant in request.grants if grant != "once" for word in (grant, grant[0])}
+    answers = Answers(_words(request.grants))
     hides = request.unredacted is not None or (picture is not None and picture.diff != picture.true)
     shown = question(request, picture, hides=hides)
     if not hides:
-        return Dialogue(shown, Answers(words))
+        return Dialogue(shown, answers)
     bare = None if picture is None else replace(picture, diff=picture.true)
-    return Dialogue(shown, Answers(words), question(request.unredacted or request, bare))
+    return Dialogue(shown, answers, question(request.unredacted or request, bare))
 
 
 def question(request: ApprovalRequest, picture: Picture | None = None, *, hides: bool = False) -> Question:

@@ -35,17 +35,20 @@ complete -o nosort -F _hookgate_completion hookgate
 FISH = """\
 function _hookgate_completion
     set -l words COMP_WORDS=(commandline -cp | string collect) COMP_CWORD=(commandline -ct)
+    # What is completed is the value alone; what is put in stands for the whole word.
+    set -l option (string match -r -- '^--[^=]+=' (commandline -ct); or echo)
     for line in (env _HOOKGATE_COMPLETE=fish_complete $words hookgate)
         # The first comma alone: what a command is for has commas too.
         set -l found (string split -m 1 , -- $line)
         switch $found[1]
             case dir
-                __fish_complete_directories $found[2]
+                set found (__fish_complete_directories $found[2])
             case file
-                __fish_complete_path $found[2]
-            case plain
-                echo $found[2]
+                set found (__fish_complete_path $found[2])
+            case '*'
+                set -e found[1]
         end
+        string join \\n -- $option$found
     end
 end
 complete --no-files --command hookgate --arguments "(_hookgate_completion)"
@@ -57,6 +60,8 @@ _hookgate_completion() {
     local -a found plain described
     local -i longest room
     found=("${(@f)$(COMP_WORDS="${words[*]}" COMP_CWORD=$((CURRENT-1)) _HOOKGATE_COMPLETE=zsh_complete hookgate)}")
+    # What is completed is the value alone.
+    [[ $PREFIX == --*=* ]] && compset -P 1 '*='
     for kind name about in $found; do
         (( ${#name} > longest )) && longest=${#name}
     done
@@ -70,13 +75,14 @@ _hookgate_completion() {
             plain) [[ $about == _ ]] && plain+=("$name") || described+=("$name:$about") ;;
         esac
     done
-    (( $#described )) && _describe -V unsorted described -U
-    (( $#plain )) && compadd -U -V unsorted -a plain
+    (( $#described )) && _describe -V unsorted described -U -i "$IPREFIX"
+    (( $#plain )) && compadd -U -i "$IPREFIX" -V unsorted -a plain
 }
 if [[ $zsh_eval_context[-1] == loadautofunc ]]; then
     # A file of fpath, read in the middle of the first completion.
     _hookgate_completion "$@"
 else
+    (( $+functions[compdef] )) || { autoload -Uz compinit && compinit; }
     compdef _hookgate_completion hookgate
 fi
 """

@@ -16,6 +16,13 @@ class Group(click.Group):
         cmd.short_help = cmd.short_help or first + end.rstrip()
         super().add_command(cmd, name)
 
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        name, command, following = super().resolve_command(ctx, args)
+        # A shell that asks what may follow is not told: behind no command nothing may.
+        return name, command or click.Command(name, add_help_option=False), following
+
 
 class ListingGroup(Group):
     """A group whose `list` is what its name alone does."""

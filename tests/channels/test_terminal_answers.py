@@ -67,6 +67,16 @@ async def test_only_the_answers_that_are_offered_count(
     assert ("  always would be for:\n| probe comes back\n| as it is\n" in shown) == ("[a]lways" in offers)
 
 
+@pytest.mark.parametrize("typed", ["s", "n"])
+async def test_who_has_decided_is_whoever_writes_there_as_with_a_command(typed: str) -> None:
+    async def ask(_prompt: str) -> str:
+        await trio.lowlevel.checkpoint()
+        return typed
+
+    request = replace(REQUEST, chat=Chat("cli", "terminal", "user"))
+    assert (await decided(Terminal(Plain(list[str]().append), ask), request)).by == "user"
+
+
 async def test_what_comes_while_a_question_stands_open_waits_for_the_answer() -> None:
     written: list[str] = []
 

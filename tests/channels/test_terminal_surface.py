@@ -82,10 +82,10 @@ def test_a_panel_is_in_the_region_below_what_streams_and_says_where_the_keys_go(
     screen = Screen(live=True)
     screen.terminal.stream(CHAT, "half")
     screen.surface.panel("ext", ROWS, CHAT)
-    assert screen.region == "half\n── Rows ──\n  one\n── Enter goes there"
+    assert screen.region == "half\n── Rows ──\n  one\n── Enter sends what is typed and goes there"
     with screen.surface.takes_keys():
         assert screen.region.endswith("── esc closes")
-    assert screen.region.endswith("── Enter goes there")
+    assert screen.region.endswith("── Enter sends what is typed and goes there")
     screen.surface.panel_close("ext", "p")
     assert (screen.text, screen.region) == ("", "half")
 

@@ -24,6 +24,14 @@ _hookgate_completion hookgate "${@:$#}"
 printf '%s\\n' "${COMPREPLY[@]}"
 """
 FISH = "hookgate completion fish | source; complete -C $argv[1]"
+VALUES = {
+    "chat --model=p": "chat --model=p/",
+    "chat --model=": "chat --model=p/",
+    "chat --config=hoo": "chat --config=hookgate.toml",
+    "chat --session=w": "chat --session=work",
+    "init --sdk=py": "init --sdk=python",
+}
+"""What is typed, and what Tab makes of it."""
 NO_HOOK = '[hooks.processes.{}]\ncommand = ["x"]\nobserve = ["*"]\n'
 
 
@@ -135,6 +143,34 @@ async def test_what_the_screen_has_no_room_for_zsh_shows_to_a_whole_word(
         "--session": "Keep the conversation, or go...",
         "--no-skill": "Offer no skills to the model.",
     }.items()
+
+
+async def test_a_zsh_without_compinit_completes_the_value_behind_an_equals_sign_and_keeps_the_option(
+    tmp_path: Path, zsh: str
+) -> None:
+    configured(tmp_path, "http://127.0.0.1:1")
+    await fill(journal_in(tmp_path).with_suffix(".sessions") / "cli" / "work.db")
+    variables = {"PATH": searched(tmp_path)["PATH"]}
+    async with open_terminal(tmp_path, "-f", anew=True, program=(zsh,), variables=variables) as screen:
+        # Without compinit: who has none gets it.
+        await screen.type("PS1='$ '; eval \"$(hookgate completion zsh)\" && echo ready\n")
+        await screen.sees("\nready")
+        for typed, completed in VALUES.items():
+            await screen.type(f"\x15hookgate {typed}\t")
+            await screen.stands((50, 200), lambda rows, whole=completed: rows[-1].rstrip() == f"$ hookgate {whole}")
+        assert "command not found" not in screen.shown
+
+
+async def test_fish_completes_the_value_behind_an_equals_sign_and_keeps_the_option(tmp_path: Path, fish: str) -> None:
+    await fill(journal_in(tmp_path).with_suffix(".sessions") / "cli" / "work.db")
+    for typed, completed in VALUES.items():
+        shown = await printed(tmp_path, fish, "--no-config", "-c", FISH, f"hookgate {typed}")
+        assert shown[0] == completed.rpartition(" ")[2]
+
+
+async def test_behind_what_is_no_command_nothing_is_offered(tmp_path: Path) -> None:
+    assert await offered(tmp_path, "nosuch", "") == []
+    assert await offered(tmp_path, "hooks", "nosuch", "") == []
 
 
 @pytest.mark.parametrize("shell", ["zsh", "fish"])

@@ -7,12 +7,13 @@ from __future__ import annotations
 
 from collections.abc import Awaitable, Callable
 from functools import partial
+from math import inf
 from time import time
 from typing import TYPE_CHECKING
 
 import trio
 
-from hookgate.channels.approving import Picture, asking
+from hookgate.channels.approving import USUAL, Picture, asking
 from hookgate.channels.printable import RESET, coloured, named, printable
 from hookgate.channels.terminal.dialogue import WHOLE, Ask, Console, Dialogue, Size, View, hold
 from hookgate.channels.terminal.display.answer import Answer, prepare
@@ -205,8 +206,10 @@ class Terminal:
             raise CannotAsk("nobody answered")
         grant, because = GRANTS.get(answer), f": {dialogue.reason}" if dialogue.reason else ""
         files = picture.files if picture is not None else None
-        no = Decision(False, NAME, f"the user said no{because}")
-        outcome = await decide(no if grant is None else Decision(True, NAME, grant=grant, files=files))
+        # As /approve and /deny have it.
+        by = request.chat.identity
+        no = Decision(False, by, f"the user said no{because}")
+        outcome = await decide(no if grant is None else Decision(True, by, grant=grant, files=files))
         if not outcome.counted:
             self.between(f"· {outcome.text}")
 
@@ -216,10 +219,11 @@ class Terminal:
         return self._held.holds
 
     def late(self, typed: str, begun_at: float) -> bool:
-        """Whether it is an answer and nothing else, to a question that was over a moment ago, or since what runs has
-        begun. Seconds of the wall clock."""
-        answers = self._question is not None and self._question.knows(typed)
-        return answers and (self.asks or self._over_at > min(begun_at, time() - LATE_S))
+        """Whether it is an answer and nothing else: to a question that was over a moment ago, or since what runs has
+        begun, or to one that this may ask yet. Seconds of the wall clock, inf: nothing runs."""
+        known = self._question is not None and self._question.knows(typed)
+        stood = self.asks or self._over_at > min(begun_at, time() - LATE_S)
+        return (known and stood) or (begun_at < inf and USUAL.knows(typed))
 
     async def put(self, dialogue: Dialogue) -> str | None:
         """The answer to a question, one at a time: a line typed for one is none for another. None where nobody can

@@ -61,6 +61,10 @@ class Answers:
 
     words: Mapping[str, str]
 
+    def knows(self, typed: str) -> bool:
+        """Whether this is one of the words for a question, and nothing else."""
+        return (word := typed.rstrip().lower()) in self.words or word in _WORDS
+
 
 YES_OR_NO = Answers({"y": "yes", "yes": "yes"})
 
@@ -131,7 +135,7 @@ class Dialogue:
 
     def knows(self, typed: str) -> bool:
         """Whether this is one of the words for it, and nothing else."""
-        return (word := typed.rstrip().lower()) in self._answers.words or word in _WORDS
+        return self._answers.knows(typed)
 
     def viewed(self) -> None:
         """All of it has been seen, elsewhere."""

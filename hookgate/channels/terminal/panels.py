@@ -13,7 +13,7 @@ from hookgate.channels.printable import COLOUR, RESET, char_columns, coloured
 if TYPE_CHECKING:
     from hookgate.protocol.zot.frames import Panel
 
-CLOSES, AWAITS = "esc closes", "Enter goes there"
+CLOSES, AWAITS = "esc closes", "Enter sends what is typed and goes there"
 """What a person can do: while the panel takes the keys, and while a prompt does."""
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import signal
 import sys
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from contextlib import nullcontext, suppress
 from functools import partial
 from math import inf
@@ -51,7 +51,6 @@ WAITS = "· a turn runs: this waits for its end (/stop ends it)"
 HELD = "· what there is to say of it comes once this question is over"
 LATE = "· {} answered no question and is not sent: with a blank before it, it is"
 AGAIN = "· Ctrl-C again or Ctrl-D to leave"
-Tell = Callable[[str], None]
 
 
 async def run_chat(settings: Settings, flags: Flags) -> int:
@@ -102,7 +101,7 @@ async def _run_interactive(settings: Settings, flags: Flags, logs: PromptLogs) -
     return 0
 
 
-async def _agreed(settings: Settings, keyboard: Keyboard, terminal: Terminal, tell: Tell) -> Settings:
+async def _agreed(settings: Settings, keyboard: Keyboard, terminal: Terminal, tell: Write) -> Settings:
     """With what a person who sits there agrees to. Raises ConfigError."""
     if not keyboard.person or (extensions := settings.extensions) is None:
         return settings
@@ -122,14 +121,14 @@ async def converse(
     `waited`: what was typed before all had started."""
     surface = surface or TerminalSurface(terminal)
     terminal.picture = partial(picture, runtime)
-    redact = runtime.agent.around.redactor.text
     keyboard.prompt = partial(prompt_text, runtime)
     keyboard.folder = runtime.settings.workspace
     keyboard.completes = partial(runtime.gateway.commands.completed, CHAT)
     terminal.between(welcome(runtime))
     async with trio.open_nursery() as nursery:
         talk = _Talk(runtime, terminal, keyboard, nursery, waited)
-        keyboard.keeps = lambda typed: redact(typed) == typed and not talk.late(typed)
+        keyboard.answers = talk.late
+        keyboard.keeps = lambda typed: runtime.agent.around.redactor.text(typed) == typed
         runtime.gateway.commands.add(talk.commands().rows())
         nursery.start_soon(_warn_unconfined, runtime, terminal, warned := trio.Event())
         nursery.start_soon(terminal.run)
@@ -188,19 +187,20 @@ class _Talk:
         self._nursery.cancel_scope.cancel()
 
     def late(self, line: str) -> bool:
-        """An answer to a question that is over, and no message."""
+        """An answer that no question takes, and no message. What was typed before all had started met no turn."""
         session = self._runtime.gateway.sessions.get(CHAT.session_key)
-        job = session.jobs.current if session is not None else None
+        job = session.jobs.current if session is not None and line not in self._waited else None
         return self._keyboard.person and self._terminal.late(line, job.begun_at if job is not None else inf)
 
     async def say(self, line: str) -> None:
-        typed, commands, waited = line.strip(), self._runtime.gateway.commands, line in self._waited
+        typed, commands = line.strip(), self._runtime.gateway.commands
+        waited, late = line in self._waited, self.late(line)
         if waited:
             self._waited.remove(line)
         message = Inbound(CHAT, typed)
         if not typed:
             return
-        if self.late(line):
+        if late:
             self._tell(LATE.format(json.dumps(typed)))
         elif unknown := extension_lines.unknown(commands, message):
             self._tell(f"· {unknown}")

@@ -32,7 +32,7 @@ class Prompt:
     async def next(self) -> Said:
         """Raises EOFError when the person leaves."""
         while True:
-            stirred = self.surface.stirred
+            stirred, emptied = self.surface.stirred, self.keyboard.emptied
             submitted = self.surface.take_submitted()
             if submitted is not None:
                 text, typed = submitted
@@ -42,13 +42,14 @@ class Prompt:
             if self.extensions and self.surface.panel_open and self.keyboard.free:
                 await self._keys(self.extensions)
                 continue
-            line = await self._line(stirred)
-            # Enter alone takes a person from an open prompt to the panel.
+            line = await self._line(stirred, emptied)
+            # Enter alone, too, takes a person from an open prompt to the panel.
             if line is not None and (line.strip() or not self.surface.panel_open):
                 return Said(line, typed=True)
 
-    async def _line(self, stirred: trio.Event) -> str | None:
-        """None where an extension has something to say or to show first; what is half typed then stays."""
+    async def _line(self, *stirred: trio.Event) -> str | None:
+        """None where an extension has something to say first, or to show now that the line is empty; what is half
+        typed then stays."""
         heard: list[str | EOFError] = []
 
         async def read() -> None:
@@ -57,7 +58,7 @@ class Prompt:
             except EOFError as error:
                 heard.append(error)
 
-        await _first(read, stirred.wait)
+        await _first(read, *(it.wait for it in stirred))
         match heard:
             case [EOFError() as error, *_]:
                 raise error

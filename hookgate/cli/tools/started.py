@@ -54,7 +54,8 @@ async def open_without_model(
         skills=True,
         looking=True,
     )
-    ports = Ports((channel or Once(),), inside=inside, providers=providers)
+    # Why a call was refused is its result, which is shown.
+    ports = Ports((channel or Once(),), inside=inside, providers=providers, lists_calls=True)
     async with open_runtime(settings, ports) as runtime:
         # Whoever looks, or calls, wants the tools that hooks declare.
         await runtime.tried()

@@ -95,10 +95,10 @@ def test_of_a_call_that_broke_off_nothing_is_said_while_the_model_is_asked_again
 def test_a_call_is_there_while_it_runs_and_a_line_when_it_has_ended() -> None:
     scene = Scene()
     scene.hear(ASKED, ToolExecStart.of(MAKE))
-    assert scene.after(3) == ["· bash: make test … 3 s"]
+    assert scene.after(3) == ["· bash: make \\n test … 3 s"]
     done = ToolResult("ok")
     scene.hear(ToolExecEnd.of(MAKE, done, 3_210_000_000), ended(done, "completed"))
-    assert scene.ended == ["· bash: make test … 3.2 s ok"]
+    assert scene.ended == ["· bash: make \\n test … 3.2 s ok"]
     assert scene.after(9) == []
 
 
@@ -125,7 +125,7 @@ FAULT = Fault("permission", "before_tool", "not\there", "hook:no-rm")
 def test_a_line_says_how_a_call_has_ended(told: CallEnded, line: str) -> None:
     scene = Scene()
     scene.hear(ToolExecStart.of(MAKE), ToolExecEnd.of(MAKE, told.outcome, 1_500_000_000), told)
-    assert scene.ended == [f"· bash: make test … {line}"]
+    assert scene.ended == [f"· bash: make \\n test … {line}"]
 
 
 def test_a_call_that_a_person_was_asked_about_says_so() -> None:
@@ -133,7 +133,7 @@ def test_a_call_that_a_person_was_asked_about_says_so() -> None:
     scene.hear(CallDecided(MAKE, "approved", "user"))
     assert (scene.after(2), scene.working.busy) == ([], False)
     scene.hear(ToolExecStart.of(MAKE), ended(ToolResult("ok"), "completed"))
-    assert scene.ended == ["· bash: make test … ok, asked"]
+    assert scene.ended == ["· bash: make \\n test … ok, asked"]
 
 
 def test_what_another_agent_does_for_the_turn_carries_its_name_and_other_channels_are_left_out() -> None:
@@ -142,9 +142,9 @@ def test_what_another_agent_does_for_the_turn_carries_its_name_and_other_channel
     scene.hear(ToolExecStart.of(task))
     scene.hear(ASKED, ToolExecStart.of(MAKE), step=TASK)
     scene.hear(ASKED, step=Step("main", "turn-3", Inbound(Chat("web", "1"), "hi")))
-    assert scene.after(1) == ["· delegate: look it up … 1 s", "· research: bash: make test … 1 s"]
+    assert scene.after(1) == ["· delegate: look it up … 1 s", "· research: bash: make \\n test … 1 s"]
     scene.hear(ended(ToolResult("ok"), "completed"), ASKED, step=TASK)
-    assert scene.ended == ["· research: bash: make test … ok"]
+    assert scene.ended == ["· research: bash: make \\n test … ok"]
     assert scene.after(1) == ["· delegate: look it up … 2 s", "· research: asking p/m … 1 s"]
 
 
@@ -152,5 +152,5 @@ def test_what_is_long_is_cut_and_nothing_in_it_is_another_line() -> None:
     scene = Scene()
     scene.hear(ToolExecStart.of(ToolCall("1", "x\ny", {"path": "a\x1b[2J" + "b" * 500})), CompactionBegan("1", 1, 1))
     call, wait = scene.after(1)
-    assert call == f"· x\\ny: a\\x1b[2J{'b' * 51}… … 1 s"
+    assert call == f"· x\\ny: a\\x1b[2J{'b' * 51}… 1 s"
     assert wait == "· summing up the conversation … 1 s"

@@ -27,6 +27,13 @@ def test_two_chats_at_once_keep_what_both_have_said_and_the_oldest_goes(tmp_path
     assert told == []
 
 
+def test_what_was_sent_several_times_running_is_there_once(tmp_path: Path) -> None:
+    history = History(tmp_path / "chat-history", lambda _line: None)
+    for message in ("go on", "go on", "why?", "go on", "go on"):
+        history.add(message)
+    assert history.read() == ["go on", "why?", "go on"]
+
+
 def test_a_history_that_cannot_be_written_is_told_once() -> None:
     told = list[str]()
     history = History(Path("/proc/nowhere/chat-history"), told.append)

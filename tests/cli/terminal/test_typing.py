@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import signal
 import termios
 from collections.abc import AsyncGenerator, Callable
@@ -18,7 +19,9 @@ from tests.model_server import Answer, ModelServer, calls, hang, open_model_serv
 from tests.processes import until
 
 SIZE = ROWS, COLUMNS = 24, 80
-ENTER, CTRL_C, CTRL_J, CTRL_R, CTRL_U, ALT_ENTER, UP = "\r", "\x03", "\n", "\x12", "\x15", "\x1b\r", "\x1b[A"
+ENTER, CTRL_C, CTRL_J, CTRL_R, CTRL_U, ALT_ENTER = "\r", "\x03", "\n", "\x12", "\x15", "\x1b\r"
+UP, LEFT = "\x1b[A", "\x1b[D"
+RULE = '[[approvals]]\ntools = ["bash"]\n'
 KEPT = ".local/state/hookgate/chat-history"
 
 
@@ -144,11 +147,10 @@ def asked_anew(told: str) -> Callable[[list[str]], bool]:
 
 
 async def test_a_command_typed_at_a_question_acts_at_once_and_is_no_answer(tmp_path: Path) -> None:
-    rule = '[[approvals]]\ntools = ["bash"]\n'
     wanted = calls(("1", "bash", '{"command": "touch made"}'))
     async with (
         open_model_server(wanted, says("Word."), says("Next.")) as server,
-        open_terminal(configured(tmp_path, server.base_url, rule), "chat", size=SIZE) as screen,
+        open_terminal(configured(tmp_path, server.base_url, RULE), "chat", size=SIZE) as screen,
     ):
         await screen.stands(SIZE, last(">"))
         await screen.type(f"go{ENTER}")
@@ -174,12 +176,11 @@ async def test_a_command_typed_at_a_question_acts_at_once_and_is_no_answer(tmp_p
 
 
 async def test_an_answer_that_no_question_takes_is_no_message_and_stands_in_no_history(tmp_path: Path) -> None:
-    rule = '[[approvals]]\ntools = ["bash"]\n'
     wanted = calls(("1", "bash", '{"command": "touch made; read < go"}'))
     os.mkfifo(tmp_path / "go")
     async with (
         open_model_server(wanted, says("Done."), says("Read.")) as server,
-        open_terminal(configured(tmp_path, server.base_url, rule), "chat", size=SIZE) as screen,
+        open_terminal(configured(tmp_path, server.base_url, RULE), "chat", size=SIZE) as screen,
     ):
         await screen.stands(SIZE, last(">"))
         await screen.type(f"go{ENTER}")
@@ -188,7 +189,9 @@ async def test_an_answer_that_no_question_takes_is_no_message_and_stands_in_no_h
         await until(lambda: (tmp_path / "made").exists())
         await screen.type(f"Y{ENTER}")
         await screen.stands(SIZE, lambda rows: any('"Y" answered no question and is not sent' in row for row in rows))
-        await screen.type(f" y{ENTER}")
+        await screen.type(UP)
+        await screen.stands(SIZE, last("> go"))
+        await screen.type(f"{CTRL_U} y{ENTER}")
         await screen.stands(SIZE, lambda rows: any("waits for its end" in row for row in rows))
         # Both ends, since whoever looks through the workspace may open it too.
         going = os.open(tmp_path / "go", os.O_RDWR)
@@ -202,6 +205,61 @@ async def test_an_answer_that_no_question_takes_is_no_message_and_stands_in_no_h
         await screen.type(UP * 2)
         await screen.stands(SIZE, last("> go"))
         await screen.type(CTRL_C)
+
+
+async def test_an_answer_to_what_a_turn_has_not_asked_yet_is_no_message_and_stands_in_no_history(
+    tmp_path: Path,
+) -> None:
+    async with (
+        open_model_server(hang(says("Good ", "morning."), 2), says("Read.")) as server,
+        open_terminal(configured(tmp_path, server.base_url), "chat", size=SIZE) as screen,
+    ):
+        await screen.stands(SIZE, last(">"))
+        await screen.type(f"hello{ENTER}")
+        await screen.stands(SIZE, lambda rows: rows[-2:] == ["Good", ">"])
+        for word in ("y", "Session", "no"):
+            await screen.type(word + ENTER)
+            told = f'"{word}" answered no question and is not sent'
+            await screen.stands(SIZE, lambda rows, told=told: any(told in row for row in rows))
+        # One of what a model may have offered.
+        await screen.type(f"1{ENTER}")
+        await screen.stands(SIZE, lambda rows: any("waits for its end" in row for row in rows))
+        await screen.type(f"/stop{ENTER}")
+        await answered(screen, "Read.")
+        await screen.type(UP * 3)
+        await screen.stands(SIZE, last("> hello"))
+        await screen.type(f"{CTRL_U}/quit{ENTER}")
+        assert await screen.ends() == 0
+    assert said(server) == ["hello", "1"]
+    assert [json.loads(line) for line in (tmp_path / KEPT).read_text().splitlines()] == [
+        "hello",
+        "1",
+        "/stop",
+        "/quit",
+    ]
+
+
+async def test_tab_completes_commands_and_the_id_of_the_call_at_its_question(tmp_path: Path) -> None:
+    wanted = calls(("1", "bash", '{"command": "touch made"}'))
+    async with (
+        open_model_server(wanted, says("Done.")) as server,
+        open_terminal(configured(tmp_path, server.base_url, RULE), "chat", size=SIZE) as screen,
+    ):
+        await screen.stands(SIZE, last(">"))
+        await screen.type(f"go{ENTER}")
+        await screen.stands(SIZE, lambda rows: rows[-1].endswith("[n]o:"))
+        await screen.type("/pend\t")
+        await screen.stands(SIZE, lambda rows: rows[-1].endswith("[n]o: /pending"))
+        await screen.type("\t")
+        await screen.stands(SIZE, lambda rows: re.search(r"\[n\]o: /pending \w{8}$", rows[-1]) is not None)
+        await screen.type(f"{CTRL_U}/\t")
+        # What could be meant stands below it.
+        await screen.stands(SIZE, lambda rows: any(row.strip() == "/approve" for row in rows))
+        await screen.type(f"{CTRL_U}/approve \tonce{ENTER}")
+        await answered(screen, "Done.")
+        await screen.type(f"/quit{ENTER}")
+        assert await screen.ends() == 0
+    assert (tmp_path / "made").exists()
 
 
 async def test_the_diff_of_each_turn_stands_behind_its_answer_where_several_messages_wait(tmp_path: Path) -> None:
@@ -271,6 +329,22 @@ async def test_a_search_that_is_left_sends_nothing_and_the_next_question_is_the_
         await screen.type(ENTER)
         await answered(screen, "Three.")
     assert said(server) == ["an old question", "a new one", "an old question"]
+
+
+async def test_a_search_that_is_left_after_it_went_on_leaves_the_line_as_it_was(tmp_path: Path) -> None:
+    async with chat(tmp_path, "One.", "Two.", "Three.") as (server, screen):
+        for typed, answer in (("old md 0.02", "One."), ("md 0.01", "Two.")):
+            await screen.type(f"{typed}{ENTER}")
+            await answered(screen, answer)
+        await screen.type(f"another question{LEFT}{LEFT}{CTRL_R}md")
+        await screen.stands(SIZE, lambda rows: rows[-2:] == ["> md 0.01", "search: md"])
+        await screen.type(CTRL_R)
+        await screen.stands(SIZE, lambda rows: rows[-2:] == ["> old md 0.02", "search: md"])
+        await screen.type(CTRL_C)
+        await screen.stands(SIZE, last("> another question"))
+        await screen.type(f"!{ENTER}")
+        await answered(screen, "Three.")
+    assert said(server) == ["old md 0.02", "md 0.01", "another questi!on"]
 
 
 async def test_what_was_typed_is_there_in_the_next_chat_but_no_answer_no_secret_and_nothing_behind_a_blank(

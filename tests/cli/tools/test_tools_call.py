@@ -104,6 +104,12 @@ async def test_without_a_terminal_a_call_that_needs_a_person_is_refused(tmp_path
     assert "nobody can be asked here: this is no terminal (--yes approves)" in ended.stdout
 
 
+async def test_why_a_call_was_refused_is_said_once(tmp_path: Path) -> None:
+    told = f"{ASK}[agent]\nshow_denials = true\n"
+    ended = await tools(set_up(tmp_path, told), "call", "bash", ECHO)
+    assert (ended.stdout.count("nobody can be asked here"), ended.stderr) == (1, "")
+
+
 async def test_yes_approves_it(tmp_path: Path) -> None:
     ended = await tools(set_up(tmp_path, ASK), "call", "bash", ECHO, "--yes", "--trace")
     assert (ended.returncode, (tmp_path / "said").exists()) == (0, True)

@@ -13,7 +13,7 @@ from tests.model_server import calls, says
 
 NOWHERE = "http://127.0.0.1:9/v1"
 SIZE = 40, 100
-CTRL_C, CTRL_D, ESC = "\x03", "\x04", "\x1b"
+CTRL_C, CTRL_D, CTRL_U, ESC = "\x03", "\x04", "\x15", "\x1b"
 
 
 async def opened(screen: Screen) -> None:
@@ -175,8 +175,27 @@ async def test_a_panel_that_opens_at_the_prompt_takes_the_keys_after_enter(tmp_p
     async with open_terminal(configured(tmp_path, NOWHERE), "chat") as screen:
         await screen.sees(PROMPT)
         (tmp_path / "wake").touch()
-        await screen.sees("Enter goes there")
+        await screen.sees("Enter sends what is typed and goes there")
         await screen.line("")
+        await screen.sees("esc closes")
+        await screen.type(ESC)
+        await screen.line("/seen")
+        await screen.sees("[waker] seen panel_close")
+        await leaves(screen, tmp_path)
+
+
+@pytest.mark.parametrize("empties", [CTRL_U, CTRL_C, "\x7f\x7f\x7f"])
+async def test_a_panel_that_opens_while_one_types_takes_the_keys_once_the_line_is_empty(
+    tmp_path: Path, empties: str
+) -> None:
+    _waker(tmp_path, {"type": "open_panel", "panel": {"id": "p", "title": "Sudden", "lines": ["here"]}})
+    async with open_terminal(configured(tmp_path, NOWHERE), "chat") as screen:
+        await screen.sees(PROMPT)
+        await screen.type("hel")
+        await screen.sees("hel")
+        (tmp_path / "wake").touch()
+        await screen.sees("Enter sends what is typed and goes there")
+        await screen.type(empties)
         await screen.sees("esc closes")
         await screen.type(ESC)
         await screen.line("/seen")

@@ -118,7 +118,7 @@ class Working:
 
     def lines(self, now: float) -> list[str]:
         """Each call that runs and whatever is waited for, as it is at this moment."""
-        calls = (f"· {it.label} … {_seconds(it.since, now)}" for it in self._calls.values() if it.running)
+        calls = (_line(it.label, _seconds(it.since, now)) for it in self._calls.values() if it.running)
         return [*calls, *(_waiting(it, now) for it in self._waits.values() if now - it.quiet >= QUIET_S)]
 
     def _wait(self, step: Step, payload: Payload, at: float) -> None:
@@ -152,7 +152,7 @@ class Working:
         label = _label(step, ended.call.name, ended.call.arguments)
         well = ended.status == "completed"
         return Ended(
-            f"· {label} … {_outcome(call, ended)}{', asked' if call.asked and well else ''}",
+            _line(label, f"{_outcome(call, ended)}{', asked' if call.asked and well else ''}"),
             well,
             ended.status == "blocked",
         )
@@ -175,9 +175,15 @@ def _whose(step: Step) -> str:
 
 
 def _label(step: Step, name: str, arguments: JsonObject) -> str:
-    said = one_line(" ".join(about(arguments).split()))
+    lines = (" ".join(line.split()) for line in about(arguments).split("\n"))
+    said = one_line(" \n ".join(filter(None, lines)))
     said = said if len(said) <= MAX_ABOUT else f"{said[: MAX_ABOUT - 1]}…"
     return f"{_whose(step)}{one_line(name)}{f': {said}' if said else ''}"
+
+
+def _line(label: str, state: str) -> str:
+    """One that was cut says so already."""
+    return f"· {label} {state}" if label.endswith("…") else f"· {label} … {state}"
 
 
 def _outcome(call: _Call, ended: CallEnded) -> str:

@@ -6,10 +6,11 @@ from typing import TYPE_CHECKING
 
 from prompt_toolkit.buffer import Buffer
 from prompt_toolkit.completion import CompleteEvent, get_common_complete_suffix
-from prompt_toolkit.filters import Condition, has_focus
+from prompt_toolkit.filters import Condition, has_focus, is_searching
 from prompt_toolkit.key_binding import KeyBindings
 from prompt_toolkit.key_binding.key_processor import KeyPress, KeyPressEvent
 from prompt_toolkit.keys import Keys
+from prompt_toolkit.search import SearchDirection
 
 from hookgate.channels.terminal.panels import Key
 
@@ -24,6 +25,7 @@ def bindings(editor: Editor) -> KeyBindings:
 
     @keys.add("enter", filter=line)
     @keys.add("c-o", filter=line)
+    @keys.add("c-j", filter=answer)
     def enter(event: KeyPressEvent) -> None:
         _entered(editor, event)
 
@@ -37,13 +39,22 @@ def bindings(editor: Editor) -> KeyBindings:
     def begin_command(event: KeyPressEvent) -> None:
         event.current_buffer.insert_text("/")
 
-    @keys.add("tab", filter=message)
+    @keys.add("tab", filter=line)
     def complete(event: KeyPressEvent) -> None:
         _completed(event.current_buffer)
 
-    @keys.add("c-j", filter=answer)
-    def answered(_event: KeyPressEvent) -> None:
-        editor.enter()
+    @keys.add("c-r", filter=message)
+    def search_back(_event: KeyPressEvent) -> None:
+        editor.message.begin_search(SearchDirection.BACKWARD)
+
+    @keys.add("c-s", filter=message)
+    def search_on(_event: KeyPressEvent) -> None:
+        editor.message.begin_search(SearchDirection.FORWARD)
+
+    @keys.add("c-c", filter=is_searching)
+    @keys.add("c-g", filter=is_searching)
+    def leave_search(_event: KeyPressEvent) -> None:
+        editor.message.leave_search()
 
     @keys.add("c-c", filter=line)
     def interrupt(_event: KeyPressEvent) -> None:

@@ -24,11 +24,6 @@ COMPLETE_S = 0.5
 """What takes longer completes nothing: nobody can type meanwhile."""
 
 
-def kept(text: str) -> bool:
-    """Whether it is one for the history, as shells have it: what begins with a blank is not."""
-    return bool(text.strip()) and not text.startswith(" ")
-
-
 class Asked:
     """One question: the editor hands back the very one that an answer was typed for."""
 
@@ -55,6 +50,7 @@ class EditedKeyboard:
         """Somebody waits for the next line."""
         self.entered: Callable[[str | None], None] | None = None
         self.keeps: Callable[[str], bool] = lambda _text: False
+        self.answers: Callable[[str], bool] = lambda _text: False
         self.completes: Completes = nothing
         self.busy: Callable[[], bool] = bool
         self.prompt: Callable[[], str] = str
@@ -71,11 +67,14 @@ class EditedKeyboard:
         self._said, self._lines = trio.open_memory_channel[str](inf)
         self._question: Asked | None = None
         self._pressed: trio.MemorySendChannel[Key] | None = None
-        self._sent = self._ended = False
+        self._ended = False
+        self._used = False
+        """A line was sent, or taken away again."""
+        self.emptied = trio.Event()
 
     @property
     def free(self) -> bool:
-        return self._sent and not self.line()
+        return self._used and not self.line() and not self._lines.statistics().current_buffer_used
 
     @property
     def heard(self) -> bool:
@@ -102,7 +101,7 @@ class EditedKeyboard:
             raise EOFError from None
         finally:
             self.reading = False
-        if kept(line) and self.keeps(line):
+        if self.kept(line) and self.keeps(line):
             self.posts(lambda _editor: self.history.add(line))
         return line
 
@@ -120,6 +119,10 @@ class EditedKeyboard:
         if question.answer is None:
             raise EOFError
         return question.answer
+
+    def kept(self, text: str) -> bool:
+        """Whether it is one for the history, as shells have it: what begins with a blank is not. In any thread."""
+        return bool(text.strip()) and not text.startswith(" ") and not self.answers(text)
 
     def changed(self, _line: object) -> None:
         """For the editor, in its thread."""
@@ -170,8 +173,13 @@ class EditedKeyboard:
             self._token.run_sync_soon(act)
 
     def on_line(self, text: str) -> None:
-        self._sent = True
+        self._used = True
         (self.entered or self._said.send_nowait)(text)
+
+    def on_empty(self) -> None:
+        self._used = True
+        self.emptied.set()
+        self.emptied = trio.Event()
 
     def resume(self, lines: Iterable[str]) -> None:
         """They are read again, these first."""

@@ -13,10 +13,9 @@ from time import monotonic
 from typing import Any
 
 import structlog
-from prompt_toolkit import Application, search
+from prompt_toolkit import Application
 from prompt_toolkit.application.run_in_terminal import in_terminal
 from prompt_toolkit.buffer import Buffer
-from prompt_toolkit.document import Document
 from prompt_toolkit.formatted_text import ANSI, StyleAndTextTuples, to_formatted_text
 from prompt_toolkit.output import ColorDepth
 
@@ -27,9 +26,9 @@ from hookgate.cli.printing import screen_size
 from hookgate.cli.terminal.keyboard.attention import Attention, Timer
 from hookgate.cli.terminal.keyboard.bindings import bindings
 from hookgate.cli.terminal.keyboard.completing import LineCompleter
-from hookgate.cli.terminal.keyboard.edited import Asked, EditedKeyboard, kept
+from hookgate.cli.terminal.keyboard.edited import Asked, EditedKeyboard
 from hookgate.cli.terminal.keyboard.layout import fitted, layout
-from hookgate.cli.terminal.keyboard.messages import Messages
+from hookgate.cli.terminal.keyboard.messages import Line, Messages
 from hookgate.cli.terminal.keyboard.opening import stop
 from hookgate.cli.terminal.keyboard.output import Output, size
 from hookgate.cli.terminal.keyboard.pasting import keys_of
@@ -63,12 +62,12 @@ class Editor:
 
     def __init__(self, keyboard: EditedKeyboard, terminal: str) -> None:
         completer, messages = LineCompleter(keyboard), Messages(keyboard.history)
-        self.message = Buffer(completer, name="message", multiline=True, history=messages)
-        self.answer = Buffer(name="answer", multiline=False)
+        self.message = Line(completer, name="message", multiline=True, history=messages)
+        self.answer = Buffer(completer, name="answer", multiline=False)
         self._attention = Attention(self._later, self._read, self._take_answers)
         self.pressing: Callable[[], bool] = lambda: keyboard.pressing
         self._keyboard = keyboard
-        self._inserted = self._region = ""
+        self._region, self._typing = "", False
         self._drawn = 0.0
         self._back: Any = None
         self._input = keys_of(sys.stdin)
@@ -85,6 +84,7 @@ class Editor:
         self.app.renderer = ReflowedRenderer(self.app.renderer.style, self._output)
         self.app.ttimeoutlen = ESCAPE_S
         self.app.key_processor.before_key_press.add_handler(self._attention.typed)
+        self.app.key_processor.after_key_press.add_handler(self._look)
         self.message.on_text_changed.add_handler(keyboard.changed)
         keyboard.line = lambda: self.message.text
 
@@ -177,8 +177,7 @@ class Editor:
     def _take_answers(self) -> bool:
         if self._back is not None:
             return False
-        if self.app.layout.is_searching:
-            search.stop_search()
+        self.message.leave_search()
         self.answer.reset()
         self.app.layout.focus(self.answer)
         self._draw()
@@ -192,15 +191,12 @@ class Editor:
             self.draw()
 
     def insert(self, text: str) -> None:
-        if self.message.text:
-            self._inserted = text
-        else:
-            self.message.insert_text(text)
-            self.draw()
+        self.message.put(text)
+        self.draw()
 
     def clear(self) -> None:
-        self.message.reset(Document(self._inserted, len(self._inserted)))
-        self._inserted = ""
+        self.message.clear()
+        self._look()
         self.draw()
 
     def lend(self, lent: Callable[[], None]) -> None:
@@ -245,10 +241,7 @@ class Editor:
 
     def _end(self, error: BaseException | None) -> None:
         if self.app.is_running and not self.app.is_done:
-            if error is None:
-                self.app.exit()
-            else:
-                self.app.exit(exception=error)
+            self.app.exit(exception=error) if error is not None else self.app.exit()
 
     def _read(self) -> None:
         self._take(self._input.read_keys())
@@ -258,6 +251,12 @@ class Editor:
         self.app.key_processor.process_keys()
 
     # --- what the person does ---
+
+    def _look(self, _key: object = None) -> None:
+        """Whoever has emptied the line is not typing any more, which is told after what that sent."""
+        before, self._typing = self._typing, bool(self.message.text)
+        if before and not self._typing:
+            self._keyboard.tell(self._keyboard.on_empty)
 
     def enter(self) -> None:
         tell, keyboard = self._keyboard.tell, self._keyboard
@@ -274,9 +273,10 @@ class Editor:
             return
         text = self.message.text
         keyboard.screen.write(f"{self.prompt}{printable(text)}".replace("\n", f"\n{GOES_ON}") + "\n")
-        if kept(text):
+        if keyboard.kept(text):
             self.message.append_to_history()
-        self.clear()
+        self.message.clear()
+        self.draw()
         tell(lambda: keyboard.on_line(text))
 
     def end_input(self) -> None:

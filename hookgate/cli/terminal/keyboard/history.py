@@ -7,6 +7,7 @@ import json
 import os
 from collections.abc import Callable, Generator
 from contextlib import contextmanager
+from itertools import groupby
 from pathlib import Path
 from time import sleep
 from typing import IO
@@ -27,7 +28,8 @@ class History:
         self._lost = False
 
     def read(self) -> list[str]:
-        """What was kept, the oldest first; a line that nobody can read is passed over, which is said."""
+        """What was kept, the oldest first, and once what was sent several times running; a line that nobody can read
+        is passed over, which is said."""
         try:
             self._path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
             with _opened(self._path) as file:
@@ -40,7 +42,7 @@ class History:
         messages = [_message(line) for line in lines[-MOST:]]
         if broken := messages.count(None):
             self._tell(f"! {broken} lines of the history ({self._path}) are none, and are passed over")
-        return [it for it in messages if it is not None]
+        return [it for it, _ in groupby(messages) if it is not None]
 
     def add(self, message: str) -> None:
         if len(message) > LONGEST or self._lost:

@@ -37,7 +37,11 @@ class Keyboard(Protocol):
     """Whose files Tab completes."""
     keeps: Callable[[str], bool]
     """Whether a message may be kept for later chats."""
+    answers: Callable[[str], bool]
+    """Whether a line is an answer, and no message though no question takes it. It may be called in any thread."""
 
+    emptied: trio.Event
+    """Set when nothing stands in the line any more, where that is seen; the next one is another event."""
     typed: int
     """How often what stands in the line has changed, where that is seen."""
     busy: Callable[[], bool]

@@ -47,13 +47,15 @@ def layout(editor: Editor) -> Layout:
         preview_search=True,
     )
     answer = BufferControl(editor.answer, [BeforeInput(lambda: editor.question or "")])
-    line = Window(message, get_line_prefix=partial(_before, editor), wrap_lines=True, height=lambda: _height(editor))
+    line = Window(
+        message, get_line_prefix=partial(_before, editor), wrap_lines=True, height=lambda: _height(editor.message)
+    )
     region = Window(FormattedTextControl(editor.live_rows), dont_extend_height=True)
     rows = [
         ConditionalContainer(region, Condition(lambda: editor.has_region)),
         # While a panel takes the keys nobody can type there.
         ConditionalContainer(line, ~asking & ~pressing),
-        ConditionalContainer(Window(answer, wrap_lines=True), asking),
+        ConditionalContainer(Window(answer, wrap_lines=True, height=lambda: _height(editor.answer)), asking),
         searching,
     ]
     menu = Float(CompletionsMenu(MENU_ROWS, scroll_offset=1), xcursor=True, ycursor=True)
@@ -72,9 +74,9 @@ def _before(editor: Editor, line: int, wrapped: int) -> str:
     return editor.prompt if line == 0 else GOES_ON
 
 
-def _height(editor: Editor) -> Dimension:
+def _height(line: Buffer) -> Dimension:
     """There is room below for what could be meant."""
-    return Dimension(min=MENU_ROWS) if editor.message.complete_state is not None else Dimension()
+    return Dimension(min=MENU_ROWS) if line.complete_state is not None else Dimension()
 
 
 def fitted(fragments: StyleAndTextTuples, columns: int, rows: int) -> StyleAndTextTuples:

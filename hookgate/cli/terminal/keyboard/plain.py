@@ -49,6 +49,8 @@ class PlainKeyboard:
         self.prompt: Callable[[], str] = str
         self.completes: Completes = nothing
         self.keeps: Callable[[str], bool] = bool
+        self.answers: Callable[[str], bool] = bool
+        self.emptied = trio.Event()
         self.busy: Callable[[], bool] = bool
         self.folder = Path()
         self.screen = Plain(self._write)
