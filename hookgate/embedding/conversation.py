@@ -149,7 +149,7 @@ class Conversation:
                 narration.hear_task(told)
             return
         messages = self._session.transcript.messages
-        self._history.stamp(messages)
+        self._history.follow(messages)
         match told.payload:
             case Prompted():
                 self._history.begin()
@@ -208,7 +208,7 @@ class Conversation:
         return State(provider, model, workspace, length, self._session.jobs.busy, self.cost, self._reasoning)
 
     def messages(self) -> tuple[TranscriptMessage, ...]:
-        return self._history.shown(self._session.transcript.messages, self._session.agent.around.redactor)
+        return self._history.shown(self._session.transcript.entries, self._session.agent.around.redactor)
 
     def set_model(self, name: str) -> str:
         """The model that the next prompt asks, as PROVIDER/MODEL: any of a configured provider. Raises ValueError."""
