@@ -19,6 +19,7 @@ from hookgate.embedding.rpc_translator import Narration, Scene, Tell
 from hookgate.extensions.discovery import Problem
 from hookgate.loop.commands.table import Commands
 from hookgate.loop.sessions.jobs import Compaction, End, Job, Jobs, Prompt
+from hookgate.loop.sessions.transcript import Transcript
 from hookgate.protocol.approval import ApprovalRequest, Decide
 from hookgate.protocol.channel import PRESENT, UNLIMITED
 from hookgate.protocol.chat import Chat, Inbound, Outbound
@@ -128,9 +129,9 @@ class Conversation:
         if self._seat.done or isinstance(job.work, Prompt):
             self._seat.tell(events.Done())
 
-    async def recall(self) -> None:
+    def recall(self, said: Transcript) -> None:
         """What was said before this run is part of it."""
-        await self._session.recall()
+        self._session.recall(said)
 
     def clear(self) -> None:
         """Forget what was said, and what is said in a turn that runs: that goes on to its end, and so does what
