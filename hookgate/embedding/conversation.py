@@ -113,12 +113,12 @@ class Conversation:
             self._narrations[self._session.key] = Narration(scene, self._seat.tell, job.scope)
 
     def ended(self, job: Job, end: End) -> None:
-        """The last that is told of a job, `done` in the end; nothing of one that is dropped."""
+        """The last that is told of a job, `done` in the end; nothing of one that is dropped before it began."""
+        if end.how == "dropped" and not job.begun_at:
+            return
         narration = None
         if job is self._running:
             narration, self._running = self._narrations.pop(self._session.key, None), None
-        if end.how == "dropped":
-            return
         if narration is not None:
             narration.end()
             return

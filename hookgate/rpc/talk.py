@@ -139,7 +139,7 @@ class _Giver:
             self._talk.conversation.began(job)
 
     def ended(self, job: Job, end: End) -> None:
-        if end.how == "dropped":
+        if end.how == "dropped" and not job.begun_at:
             return
         self._start()
         if self._talk.conversation is not None:
