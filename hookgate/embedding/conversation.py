@@ -19,6 +19,7 @@ from hookgate.embedding.rpc_translator import Narration, Scene, Tell
 from hookgate.extensions.discovery import Problem
 from hookgate.loop.commands.table import Commands
 from hookgate.loop.sessions.jobs import Compaction, End, Job, Jobs, Prompt
+from hookgate.loop.sessions.transcript import Transcript
 from hookgate.protocol.approval import ApprovalRequest, Decide
 from hookgate.protocol.channel import PRESENT, UNLIMITED
 from hookgate.protocol.chat import Chat, Inbound, Outbound
@@ -112,12 +113,12 @@ class Conversation:
             self._narrations[self._session.key] = Narration(scene, self._seat.tell, job.scope)
 
     def ended(self, job: Job, end: End) -> None:
-        """The last that is told of a job, `done` in the end; nothing of one that is dropped."""
+        """The last that is told of a job, `done` in the end; nothing of one that is dropped before it began."""
+        if end.how == "dropped" and not job.begun_at:
+            return
         narration = None
         if job is self._running:
             narration, self._running = self._narrations.pop(self._session.key, None), None
-        if end.how == "dropped":
-            return
         if narration is not None:
             narration.end()
             return
@@ -128,9 +129,9 @@ class Conversation:
         if self._seat.done or isinstance(job.work, Prompt):
             self._seat.tell(events.Done())
 
-    async def recall(self) -> None:
+    def recall(self, said: Transcript) -> None:
         """What was said before this run is part of it."""
-        await self._session.recall()
+        self._session.recall(said)
 
     def clear(self) -> None:
         """Forget what was said, and what is said in a turn that runs: that goes on to its end, and so does what
@@ -149,7 +150,7 @@ class Conversation:
                 narration.hear_task(told)
             return
         messages = self._session.transcript.messages
-        self._history.stamp(messages)
+        self._history.follow(messages)
         match told.payload:
             case Prompted():
                 self._history.begin()
@@ -208,7 +209,7 @@ class Conversation:
         return State(provider, model, workspace, length, self._session.jobs.busy, self.cost, self._reasoning)
 
     def messages(self) -> tuple[TranscriptMessage, ...]:
-        return self._history.shown(self._session.transcript.messages, self._session.agent.around.redactor)
+        return self._history.shown(self._session.transcript.entries, self._session.agent.around.redactor)
 
     def set_model(self, name: str) -> str:
         """The model that the next prompt asks, as PROVIDER/MODEL: any of a configured provider. Raises ValueError."""

@@ -1,13 +1,13 @@
-"""When each message of a transcript came, and which results are errors: what a transcript itself does not keep."""
+"""A transcript as it is shown, and which of its results are errors: what a transcript itself does not keep."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from datetime import UTC, datetime
-from time import time_ns
 
 from hookgate.loop.sessions.transcript import NO_RESULT, NOT_RUN
 from hookgate.protocol.interfaces import Redactor
+from hookgate.protocol.journal.values import Entry
 from hookgate.protocol.rpc.blocks import Block, CallBlock, ResultBlock, Text, message_content
 from hookgate.protocol.rpc.responses import TranscriptMessage
 from hookgate.protocol.values import JsonObject, Message
@@ -17,20 +17,19 @@ class History:
     """Messages are known by identity: the same words may be said twice."""
 
     def __init__(self) -> None:
-        # The message itself is kept too, so that its identity is not given to another.
-        self._times: dict[int, tuple[Message, int]] = {}
+        # The message itself is kept, so that its identity is not given to another.
+        self._known: dict[int, Message] = {}
         self._failed: set[int] = set()
         # Calls whose results are to come, as errors.
         self._cut_off: set[str] = set()
 
-    def stamp(self, messages: Sequence[Message]) -> None:
-        """Whatever is new has come just now; what is gone is forgotten."""
+    def follow(self, messages: Sequence[Message]) -> None:
+        """What has come by now; what is gone is forgotten."""
         newest = messages[-1] if messages else None
-        if len(messages) == len(self._times) and (newest is None or id(newest) in self._times):
+        if len(messages) == len(self._known) and (newest is None or id(newest) in self._known):
             return
-        now, before = time_ns(), self._times
-        self._times = {id(it): before.get(id(it), (it, now)) for it in messages}
-        self._failed &= self._times.keys()
+        before, self._known = self._known, {id(it): it for it in messages}
+        self._failed &= self._known.keys()
         for it in messages:
             if it.tool_call_id in self._cut_off and id(it) not in before:
                 self._cut_off.discard(it.tool_call_id)
@@ -47,17 +46,17 @@ class History:
         """Another turn, whose calls may have the ids of those before."""
         self._cut_off.clear()
 
-    def shown(self, messages: Sequence[Message], redactor: Redactor) -> tuple[TranscriptMessage, ...]:
-        self.stamp(messages)
-        return tuple(self._shown(message, redactor) for message in messages)
+    def shown(self, entries: Sequence[Entry], redactor: Redactor) -> tuple[TranscriptMessage, ...]:
+        self.follow([it.message for it in entries])
+        return tuple(self._shown(it.message, it.at, redactor) for it in entries)
 
-    def _shown(self, message: Message, redactor: Redactor) -> TranscriptMessage:
+    def _shown(self, message: Message, at: float, redactor: Redactor) -> TranscriptMessage:
         cut_off = message.role == "tool" and message.content in (NO_RESULT, NOT_RUN)
         is_error = cut_off or id(message) in self._failed
         content = message_content(message, is_error=is_error)
         if message.role != "user":
             content = tuple(redacted(block, redactor) for block in content)
-        return TranscriptMessage(message.role, content, rfc3339(self._times[id(message)][1]))
+        return TranscriptMessage(message.role, content, rfc3339(at))
 
 
 def redacted(block: Block, redactor: Redactor) -> Block:
@@ -79,8 +78,6 @@ def redacted_object(value: JsonObject, redactor: Redactor) -> JsonObject:
     return seen if isinstance(seen, dict) else {}
 
 
-def rfc3339(at_ns: int) -> str:
+def rfc3339(at: float) -> str:
     """UTC, microseconds."""
-    seconds, rest = divmod(at_ns, 1_000_000_000)
-    moment = datetime.fromtimestamp(seconds, UTC).replace(microsecond=rest // 1000)
-    return moment.isoformat(timespec="microseconds").replace("+00:00", "Z")
+    return datetime.fromtimestamp(at, UTC).isoformat(timespec="microseconds").replace("+00:00", "Z")

@@ -46,11 +46,9 @@ async def open_conversations(
     async with open_runtime(settings, Ports((channel,), surfaces, (watching,), journal=journal)) as runtime:
         conversations = Conversations(runtime, channel, enter)
         opened.append(conversations)
-        main = conversations.main
         for left in cut_off:
             # Before the gateway does, which tells nobody of it.
             conversation = conversations.of(left.inbound.chat)
             conversation.jobs.offer(Job(Prompt(left.inbound, left.accepted), conversation), resumed=True)
-        if journal is not None:
-            await main.recall()
+        # Nothing runs before whoever is given them has had his say: here nothing is waited for.
         yield conversations

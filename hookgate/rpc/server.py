@@ -1,6 +1,7 @@
 """What RPC's commands do: answered at once, or put in line as work. Owns no pipe and starts no task.
 
-It answers before anything that a prompt needs is open; only prompts, compactions and extension commands wait for it.
+It answers before anything that a prompt needs is open; only prompts, compactions and extension commands wait for it,
+and what asks for a kept conversation until that is read.
 """
 
 from __future__ import annotations
@@ -8,7 +9,6 @@ from __future__ import annotations
 import hmac
 from collections import deque
 from collections.abc import Callable
-from math import inf
 from typing import TYPE_CHECKING, Any
 
 import trio
@@ -36,6 +36,7 @@ from hookgate.protocol.rpc.responses import (
 from hookgate.rpc.approvals import Approvals
 from hookgate.rpc.extension_commands import ExtensionCommands
 from hookgate.rpc.talk import CHAT, Talk, Wire, chat_of
+from hookgate.rpc.unread import Unread
 
 if TYPE_CHECKING:
     from hookgate.embedding.conversations import Conversations
@@ -68,30 +69,26 @@ class Server:
         self.opened = trio.Event()
         self._settings, self._token, self._write = settings, terms.token, write
         self._trusted, self._kept = not terms.token, terms.kept
-        # Requests for messages that are not read yet.
-        self._unread, self._asked = trio.open_memory_channel[Request](inf)
         self._wire = Wire(self.tell, self.started, terms.compact_done)
         self._talks: dict[str, Talk] = {}
         self._conversations: Conversations | None = None
         # Only extensions speak before anybody has said who they are.
         self._notes: deque[bytes] = deque()
         self.commands = ExtensionCommands(self)
+        self.unread = Unread(self._do_there)
 
-    async def use(self, conversations: Conversations) -> None:
-        """They are open, and take over what was set meanwhile; until cancelled."""
+    def use(self, conversations: Conversations) -> None:
+        """They are open, and take over what was set meanwhile."""
         self._conversations = conversations
         for talk in tuple(self._talks.values()):
             talk.use(conversations.of(talk.chat))
         self.opened.set()
-        async for request in self._asked:
-            await self.talk(request).recall()
-            self._show_messages(request)
 
     def enter(self, chat: Chat) -> Talk:
         """That of the chat, which may be new."""
         key = chat.session_key
         if key not in self._talks:
-            self._talks[key] = Talk(chat, self._settings, self._wire)
+            self._talks[key] = Talk(chat, self._settings, self._wire, kept=self._kept)
         return self._talks[key]
 
     def talk(self, request: Request) -> Talk:
@@ -167,7 +164,7 @@ class Server:
             case _ if len(self._talks) >= MAX_CHATS and chat_of(request).session_key not in self._talks:
                 self.refuse(request, TOO_MANY_CHATS)
             case _:
-                self._do_there(request, self.talk(request), command)
+                self.unread.take(request, self.talk(request), command)
 
     def _do_there(self, request: Request, talk: Talk, command: commands.Command) -> None:
         """In one chat."""
@@ -185,10 +182,8 @@ class Server:
                 self.commands.abort(chat)
             case commands.GetState():
                 self.answer(request, state_members(talk.state()))
-            case commands.GetMessages() if self._kept and not talk.recalled:
-                self._unread.send_nowait(request)
             case commands.GetMessages():
-                self._show_messages(request)
+                self.answer(request, {"messages": [message_members(it) for it in talk.messages()]})
             case commands.GetModels():
                 models = known_models(self._settings.config, talk.model)
                 self.answer(request, {"models": [model_members(it) for it in models]})
@@ -196,11 +191,6 @@ class Server:
                 self.commands.offer(request, command)
             case _:
                 self._change(request, talk, command)
-
-    def _show_messages(self, request: Request) -> None:
-        conversation = self.talk(request).conversation
-        said = conversation.messages() if conversation else ()
-        self.answer(request, {"messages": [message_members(message) for message in said]})
 
     def _queue(self, request: Request, talk: Talk, work: Prompt | Compaction) -> None:
         if not talk.offer(work, request):
@@ -255,7 +245,9 @@ class Server:
         self.answer(request)
 
     async def idle(self) -> None:
-        """Until every command of an extension is answered, and every prompt, theirs too, is done."""
+        """Until what waits to be read is, every command of an extension is answered, and every prompt, theirs too, is
+        done."""
+        await self.unread.idle()
         await self.commands.idle()
         while busy := [it for it in self._talks.values() if it.jobs.busy]:
             await busy[0].jobs.idle()

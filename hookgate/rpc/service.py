@@ -6,7 +6,7 @@ import os
 import select
 import signal
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Container, Iterator, Sequence
 from functools import partial
 from importlib import import_module
 from pathlib import Path
@@ -32,6 +32,7 @@ from hookgate.rpc.talk import CHANNEL
 if TYPE_CHECKING:
     from hookgate.embedding.conversation import Seat
     from hookgate.loop.sessions.jobs import Jobs
+    from hookgate.protocol.journal.interfaces import Journal
 
 STDIN, STDOUT = 0, 1
 FAILED = 1
@@ -185,22 +186,33 @@ class Service:
         await trio.to_thread.run_sync(_import, self._settings.kind, self._flags.keep, abandon_on_cancel=True)
         from hookgate.assembly.journals import open_conversation_journal
         from hookgate.assembly.logs.opening import set_up_logs
-        from hookgate.embedding.opening import open_conversations
+        from hookgate.embedding.past import Past
 
         set_up_logs(self._settings.config.log, tells_extensions=True)
         async with (
             open_conversation_journal(self._settings.config, CHANNEL, self._flags.keep) as journal,
-            open_conversations(self._settings, CHANNEL, self._enter, self.surface, journal) as conversations,
+            trio.open_nursery() as nursery,
         ):
-            begun()
             if self._flags.keep and journal is None:
                 _say(f"{_program()}: rpc: --continue: none is kept here yet; --session NAME keeps this one")
+            past = Past(self._settings, journal) if journal is not None else None
+            nursery.start_soon(self.server.unread.run, past)
+            await self._converse(journal, told)
+
+    async def _converse(self, journal: Journal | None, told: Container[str]) -> None:
+        """From here on prompts are done, until cancelled. `told`: problems that somebody has heard of."""
+        from hookgate.embedding.opening import open_conversations
+
+        opening = open_conversations(self._settings, CHANNEL, self._enter, self.surface, journal)
+        async with opening as conversations:
+            self.server.use(conversations)
+            begun()
             for problem in (*conversations.main.problems, *conversations.main.take_notes()):
                 if problem not in told:
                     _say(problem)
             for stranger in _strangers(self._settings, self._flags):
                 _say(f"{_program()}: rpc: {stranger}")
-            await self.server.use(conversations)
+            await trio.sleep_forever()
 
     def _enter(self, chat: Chat) -> tuple[Seat, Jobs]:
         """The other end of one chat."""

@@ -16,10 +16,12 @@ from hookgate.protocol.chat import Chat, called, own_chat
 from hookgate.protocol.dataclasses import dataclass
 from hookgate.protocol.rpc import events
 from hookgate.protocol.rpc.commands import Request
-from hookgate.protocol.rpc.responses import State
+from hookgate.protocol.rpc.responses import State, TranscriptMessage
 
 if TYPE_CHECKING:
     from hookgate.embedding.conversation import Conversation
+    from hookgate.embedding.past import Past
+    from hookgate.loop.sessions.transcript import Transcript
 
 CHANNEL = "rpc"
 CHAT = own_chat(CHANNEL)
@@ -43,13 +45,17 @@ class Wire:
 
 
 class Talk:
-    """`conversation` None: it is not open yet. `recalled`: it has what an earlier run has left."""
+    """`conversation` None: it is not open yet. `unread`: what an earlier run may have left of it is not read yet.
+    `held`: commands that wait for that, or behind others that do."""
 
-    def __init__(self, chat: Chat, settings: Settings, wire: Wire) -> None:
+    def __init__(self, chat: Chat, settings: Settings, wire: Wire, *, kept: bool = False) -> None:
         self.chat, self.wire = chat, wire
         self.jobs = Jobs(MAX_QUEUED)
         self.conversation: Conversation | None = None
-        self.recalled = False
+        self.unread, self.held = kept, 0
+        self._past: Past | None = None
+        self._said: Transcript | None = None
+        self._cleared = False
         self._settings = settings
         self._model, self._reasoning = "", settings.reasoning
 
@@ -65,7 +71,11 @@ class Talk:
         if self._model:
             conversation.set_model(self._model)
         conversation.set_reasoning(self._reasoning)
-        self.conversation = conversation
+        if self._cleared:
+            conversation.clear()
+        elif self._said is not None:
+            conversation.recall(self._said)
+        self.conversation, self._said = conversation, None
 
     def offer(self, work: Prompt | Compaction, request: Request | None = None) -> bool:
         """Whether it will be done; False where too much waits already. The request is answered when it starts."""
@@ -85,24 +95,35 @@ class Talk:
             self.conversation.set_reasoning(self._reasoning)
         return self._reasoning
 
-    async def recall(self) -> None:
-        """Once it is open."""
-        if self.conversation is not None and not self.recalled:
-            await self.conversation.recall()
-        self.recalled = True
+    async def read(self, past: Past | None) -> None:
+        """What an earlier run has left; None: nothing."""
+        said = None if past is None else await past.of(self.chat)
+        self.unread = False
+        if self.conversation is None:
+            self._past, self._said = past, said
+        elif said is not None:
+            self.conversation.recall(said)
 
     def clear(self) -> None:
         """What was said before this run, too."""
-        self.recalled = True
+        self.unread, self._said = False, None
         if self.conversation is not None:
             self.conversation.clear()
+        else:
+            self._cleared = True
+
+    def messages(self) -> tuple[TranscriptMessage, ...]:
+        if self.conversation is not None:
+            return self.conversation.messages()
+        return () if self._past is None or self._said is None else self._past.shown(self._said)
 
     def state(self) -> State:
         if self.conversation is not None:
             return self.conversation.state()
         workspace = str(self._settings.workspace)
         provider, _, model = self.model.partition("/")
-        return State(provider, model, workspace, 0, self.jobs.busy, events.Spent(), self._reasoning)
+        length = 0 if self._said is None else len(self._said)
+        return State(provider, model, workspace, length, self.jobs.busy, events.Spent(), self._reasoning)
 
 
 class _Giver:
@@ -118,7 +139,7 @@ class _Giver:
             self._talk.conversation.began(job)
 
     def ended(self, job: Job, end: End) -> None:
-        if end.how == "dropped":
+        if end.how == "dropped" and not job.begun_at:
             return
         self._start()
         if self._talk.conversation is not None:

@@ -15,6 +15,7 @@ from hookgate.embedding.event_queue import EventQueue
 from hookgate.embedding.history import History
 from hookgate.embedding.reasoning import leveled, reasoned
 from hookgate.loop.calls.execution_policy import Unredacted
+from hookgate.protocol.journal.values import Entry
 from hookgate.protocol.rpc.blocks import ResultBlock
 from hookgate.protocol.rpc.events import Done, TextDelta
 from hookgate.protocol.values import Message
@@ -161,8 +162,9 @@ def test_the_result_of_a_call_that_was_cut_off_is_an_error_and_no_later_one_with
     history = History()
     history.failed("c1", ())
     cut_off, later = (Message("tool", text, tool_call_id="c1") for text in ("half of it", "all of it"))
-    history.stamp((cut_off,))
+    history.follow((cut_off,))
     history.failed("c1", (cut_off, Message("user", "taken back")))
     history.begin()
-    blocks = [block for it in history.shown((cut_off, later), Unredacted()) for block in it.content]
+    entries = [Entry(number, it) for number, it in enumerate((cut_off, later), 1)]
+    blocks = [block for it in history.shown(entries, Unredacted()) for block in it.content]
     assert [it.is_error for it in blocks if isinstance(it, ResultBlock)] == [True, False]

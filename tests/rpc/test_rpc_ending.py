@@ -70,6 +70,49 @@ async def test_a_signal_leaves_no_child_behind(tmp_path: Path, number: signal.Si
         await none_left(tmp_path)
 
 
+SPEAKS: Frame = {"text": "One two", "hang": True}
+
+
+@pytest.mark.parametrize(
+    ("step", "seen", "last"),
+    [
+        (SPEAKS, "text_delta", ["usage", "assistant_message", "turn_end", "done"]),
+        (
+            {"calls": [{**BASH, "arguments": {"command": "echo up; sleep 60"}}]},
+            "tool_progress",
+            ["tool_result", "done"],
+        ),
+    ],
+)
+async def test_a_prompt_that_a_signal_cuts_off_ends_with_done(
+    tmp_path: Path, step: Frame, seen: str, last: list[str]
+) -> None:
+    async with open_rpc(scripted(tmp_path, step)) as client:
+        await client.send("prompt", message="go")
+        await client.send("prompt", message="that waits")
+        await client.until(seen)
+        client.process.send_signal(signal.SIGTERM)
+        assert await client.exits() == 128 + signal.SIGTERM
+        frames = [it for it in await client.rest() if it["type"] != seen]
+        assert types(frames) == last
+        assert [it["stop"] for it in frames if it["type"] == "turn_end"] in ([], ["aborted"])
+
+
+@pytest.mark.parametrize(("flags", "last"), [((), []), (("--compact-done",), ["done"])])
+async def test_a_compaction_that_a_signal_cuts_off_ends_as_an_aborted_one(
+    tmp_path: Path, flags: tuple[str, ...], last: list[str]
+) -> None:
+    async with open_rpc(scripted(tmp_path, {"when": "Sum up", **SPEAKS}), *flags) as client:
+        for word in ("a", "b", "c"):
+            await client.send("prompt", message=word)
+            await client.done()
+        await client.send("compact")
+        assert (await client.next())["data"] == {"started": True}
+        client.process.send_signal(signal.SIGTERM)
+        assert await client.exits() == 128 + signal.SIGTERM
+        assert types(await client.rest()) == last
+
+
 async def test_a_signal_ends_it_in_time_whatever_its_children_ignore(tmp_path: Path) -> None:
     stubborn = [extension(tmp_path, name, mode="stubborn") for name in ("one", "two", "three")]
     deaf = f"trap '' TERM; echo up; tail -n 0 -f {tmp_path}/script.json; tail -n 0 -f {tmp_path}/hookgate.toml"

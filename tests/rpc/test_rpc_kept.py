@@ -9,7 +9,8 @@ from pathlib import Path
 from tests.cli.rpc_client import Frame, one, open_rpc, scripted, types
 from tests.processes import running, until
 
-APPROVED = '[store]\njournal = "journal.db"\n[[approvals]]\nname = "ask"\ntools = ["bash"]\n'
+KEPT = '[store]\njournal = "journal.db"\n'
+APPROVED = f'{KEPT}[[approvals]]\nname = "ask"\ntools = ["bash"]\n'
 BASH: Frame = {"name": "bash", "arguments": {"command": "echo run >> runs"}, "id": "c1"}
 
 
@@ -35,3 +36,16 @@ async def test_a_conversation_that_was_killed_at_a_question_goes_on_there_in_the
         frames = await client.done()
         assert (one(frames, "tool_result")["is_error"], types(frames)[-1]) == (False, "done")
     assert (folder / "runs").read_text() == "run\n"
+
+
+async def test_a_message_has_the_time_at_which_it_was_said_in_whichever_start(tmp_path: Path) -> None:
+    folder = scripted(tmp_path, {"text": "One."}, more=KEPT)
+    async with open_rpc(folder, "--session", "notes") as client:
+        await client.send("prompt", message="first")
+        await client.done()
+        said = (await client.ask("get_messages"))["data"]["messages"]
+        assert await client.ends() == 0
+    async with open_rpc(folder, "--session", "notes") as client:
+        assert (await client.ask("get_messages"))["data"]["messages"] == said
+    assert [it["role"] for it in said] == ["user", "assistant"]
+    assert said[0]["time"] < said[1]["time"]

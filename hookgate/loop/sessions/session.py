@@ -110,13 +110,10 @@ class Session:
             self.jobs.current.scope.cancel()
         return dropped
 
-    async def recall(self) -> None:
-        """What was said before is in the transcript, before anything is done here."""
-        conversation = await self._shared.journal.intake.conversation(self.key, self.agent.name)
-        transcript = Transcript(self._shared.journal.work, conversation)
-        await transcript.look()
-        if not self.transcript.loaded:
-            self.transcript = transcript
+    def recall(self, said: Transcript) -> None:
+        """What somebody has read of it is in the transcript, before anything is done here."""
+        if not self._renewed:
+            self.transcript.recall(said)
 
     async def run(self) -> None:
         """Do what is queued, until nothing is. A second call while one runs returns at once."""

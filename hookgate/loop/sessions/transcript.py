@@ -97,6 +97,12 @@ class Transcript:
         """What is stored by now; whoever writes loads it again."""
         await self._load()
 
+    def recall(self, said: Transcript) -> None:
+        """What that one has looked at, unless more is known; whoever writes loads it again."""
+        if not self.loaded:
+            self.conversation = said.conversation
+            self._loaded(said.stored)
+
     # --- writing ---
 
     async def take(self, claim: Claim) -> None:

@@ -155,7 +155,8 @@ class CallRecord:
 
 @dataclass(frozen=True, slots=True)
 class Entry:
-    """One entry of a transcript; numbers have no gaps and are never given twice. The rest as in Draft."""
+    """One entry of a transcript; numbers have no gaps and are never given twice. `at`: when it was stored. The rest
+    as in Draft."""
 
     number: int
     message: Message
@@ -163,6 +164,7 @@ class Entry:
     upto: int = 0
     shown: str | None = None
     usage: Usage | None = None
+    at: float = 0.0
 
 
 def cost(entries: Iterable[Entry]) -> Usage | None:
@@ -184,9 +186,9 @@ class Draft:
     shown: str | None = None
     usage: Usage | None = None
 
-    def numbered(self, number: int) -> Entry:
+    def numbered(self, number: int, at: float) -> Entry:
         calls = tuple(replace(it, id=f"{number}.{index}") for index, it in enumerate(self.calls))
-        return Entry(number, self.message, calls, self.upto, self.shown, self.usage)
+        return Entry(number, self.message, calls, self.upto, self.shown, self.usage, at)
 
 
 @dataclass(frozen=True, slots=True)

@@ -40,7 +40,7 @@ MESSAGES = """
     ORDER BY number DESC LIMIT ?
 """
 ENTRIES = """
-    SELECT at, number, upto, format, body FROM entries
+    SELECT number, at, upto, format, body FROM entries
     WHERE conversation = ? AND number >= ? AND upto = 0 AND gone = 0 ORDER BY number
 """
 ROWS = """
@@ -126,9 +126,9 @@ def _entries(
 ) -> defaultdict[int, list[tuple[float, Entry]]]:
     """By the message whose turn wrote them; `begins`: with which entry each began."""
     found = defaultdict[int, list[tuple[float, Entry]]](list)
-    for at, number, *body in tables.all(ENTRIES, conversation, begins[0][0]) if begins else ():
+    for number, at, *body in tables.all(ENTRIES, conversation, begins[0][0]) if begins else ():
         message = begins[bisect_right(begins, (number, 1 << 62)) - 1][1]
-        found[message].append((at, read_entry(number, *body)))
+        found[message].append((at, read_entry(number, at, *body)))
     return found
 
 

@@ -203,7 +203,7 @@ class Tables:
         [(written,)] = self.all(f"{step} RETURNING written", len(drafts), now, conversation)
         for number, (draft, body) in enumerate(drafts, written - len(drafts) + 1):
             self.run(NEW_ENTRY, conversation, number, draft.upto, now, FORMAT, body)
-            entries.append(draft.numbered(number))
+            entries.append(draft.numbered(number, now))
         if entries:
             sql = (
                 "UPDATE messages SET first = ? WHERE first <= 0 AND number = "

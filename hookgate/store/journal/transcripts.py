@@ -8,11 +8,11 @@ from hookgate.store.journal.encoding import decoded
 from hookgate.store.journal.tables import Tables, id_of
 
 SUMMARY = """
-    SELECT number, upto, format, body FROM entries
+    SELECT number, at, upto, format, body FROM entries
     WHERE conversation = ? AND upto > 0 AND gone = 0 ORDER BY number DESC LIMIT 1
 """
 ABOVE = """
-    SELECT number, upto, format, body FROM entries
+    SELECT number, at, upto, format, body FROM entries
     WHERE conversation = ? AND number >= ? AND upto = 0 AND gone = 0 ORDER BY number
 """
 
@@ -20,7 +20,7 @@ ABOVE = """
 def read_entries(tables: Tables, conversation: int) -> tuple[tuple[Entry, ...], int]:
     """The last summary and every entry above it, and the number of the first that it does not stand for."""
     summary = tables.one(SUMMARY, conversation)
-    upto = summary[1] if summary else 0
+    upto = summary[2] if summary else 0
     rows = [*([summary] if summary else []), *tables.all(ABOVE, conversation, upto)]
     return tuple(read_entry(*row) for row in rows), upto
 
@@ -31,9 +31,9 @@ def first_entries(tables: Tables, conversation: int) -> dict[int, str]:
     return {first: id_of(number) for first, number in tables.all(sql, conversation)}
 
 
-def read_entry(number: int, upto: int, format_: int, body: bytes) -> Entry:
+def read_entry(number: int, at: float, upto: int, format_: int, body: bytes) -> Entry:
     draft = decoded(Draft, format_, body)
-    return replace(draft, upto=upto).numbered(number)
+    return replace(draft, upto=upto).numbered(number, at)
 
 
 def rewind(tables: Tables, conversation: int, to: int) -> None:

@@ -163,7 +163,8 @@ class Tables:
     # --- writing ---
 
     def write(self, thread: Thread, drafts: Iterable[Draft]) -> tuple[Entry, ...]:
-        entries = [draft.numbered(number) for number, draft in enumerate(drafts, thread.written + 1)]
+        now = self.clock()
+        entries = [draft.numbered(number, now) for number, draft in enumerate(drafts, thread.written + 1)]
         thread.written += len(entries)
         thread.live.extend(entries)
         thread.summary = next((it for it in reversed(entries) if it.upto), thread.summary)
