@@ -7,7 +7,6 @@ from __future__ import annotations
 
 from collections.abc import Awaitable, Callable
 from functools import partial
-from math import inf
 from time import time
 from typing import TYPE_CHECKING
 
@@ -220,10 +219,10 @@ class Terminal:
 
     def late(self, typed: str, begun_at: float) -> bool:
         """Whether it is an answer and nothing else: to a question that was over a moment ago, or since what runs has
-        begun, or to one that this may ask yet. Seconds of the wall clock, inf: nothing runs."""
+        begun, or to one about a call that is on its way. Seconds of the wall clock."""
         known = self._question is not None and self._question.knows(typed)
         stood = self.asks or self._over_at > min(begun_at, time() - LATE_S)
-        return (known and stood) or (begun_at < inf and USUAL.knows(typed))
+        return (known and stood) or (self._working.calls and USUAL.knows(typed))
 
     async def put(self, dialogue: Dialogue) -> str | None:
         """The answer to a question, one at a time: a line typed for one is none for another. None where nobody can

@@ -210,13 +210,14 @@ async def test_an_answer_that_no_question_takes_is_no_message_and_stands_in_no_h
 async def test_an_answer_to_what_a_turn_has_not_asked_yet_is_no_message_and_stands_in_no_history(
     tmp_path: Path,
 ) -> None:
+    call = calls(("1", "bash", '{"command": "touch made"}'))
     async with (
-        open_model_server(hang(says("Good ", "morning."), 2), says("Read.")) as server,
+        open_model_server(hang(call, 1), says("Read.")) as server,
         open_terminal(configured(tmp_path, server.base_url), "chat", size=SIZE) as screen,
     ):
         await screen.stands(SIZE, last(">"))
         await screen.type(f"hello{ENTER}")
-        await screen.stands(SIZE, lambda rows: rows[-2:] == ["Good", ">"])
+        await screen.stands(SIZE, lambda rows: any("writing a call of bash" in row for row in rows))
         for word in ("y", "Session", "no"):
             await screen.type(word + ENTER)
             told = f'"{word}" answered no question and is not sent'
@@ -231,12 +232,25 @@ async def test_an_answer_to_what_a_turn_has_not_asked_yet_is_no_message_and_stan
         await screen.type(f"{CTRL_U}/quit{ENTER}")
         assert await screen.ends() == 0
     assert said(server) == ["hello", "1"]
-    assert [json.loads(line) for line in (tmp_path / KEPT).read_text().splitlines()] == [
-        "hello",
-        "1",
-        "/stop",
-        "/quit",
-    ]
+    written = [json.loads(line) for line in (tmp_path / KEPT).read_text().splitlines()]
+    assert written == ["hello", "1", "/stop", "/quit"]
+
+
+async def test_a_yes_to_what_the_model_asks_itself_may_be_typed_before_it_has_ended(tmp_path: Path) -> None:
+    async with (
+        open_model_server(hang(says("Shall ", "I?"), 2), says("Done.")) as server,
+        open_terminal(configured(tmp_path, server.base_url), "chat", size=SIZE) as screen,
+    ):
+        await screen.stands(SIZE, last(">"))
+        await screen.type(f"hello{ENTER}")
+        await screen.stands(SIZE, lambda rows: rows[-2:] == ["Shall", ">"])
+        await screen.type(f"yes{ENTER}")
+        await screen.stands(SIZE, lambda rows: any("waits for its end" in row for row in rows))
+        await screen.type(f"/stop{ENTER}")
+        await answered(screen, "Done.")
+        await screen.type(f"/quit{ENTER}")
+        assert await screen.ends() == 0
+    assert said(server) == ["hello", "yes"]
 
 
 async def test_tab_completes_commands_and_the_id_of_the_call_at_its_question(tmp_path: Path) -> None:

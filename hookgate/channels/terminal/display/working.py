@@ -46,7 +46,7 @@ OBSERVED = tuple(kind.kind for kind in _KINDS)
 @dataclass
 class _Wait:
     """`quiet`: since when nothing has been seen of it; `until`: it begins again then, because of `why`, for the time
-    that `tried` says. `asking`: what it was before a call came of it."""
+    that `tried` says. `asking`: what it was before a call came of it. `calls`: one is being written, or judged."""
 
     what: str
     since: float
@@ -55,6 +55,7 @@ class _Wait:
     why: str = ""
     tried: str = ""
     asking: str = ""
+    calls: bool = False
 
 
 @dataclass
@@ -116,6 +117,11 @@ class Working:
     def busy(self) -> bool:
         return bool(self._waits) or any(it.running for it in self._calls.values())
 
+    @property
+    def calls(self) -> bool:
+        """A call is written, judged or made: somebody may be asked about one yet."""
+        return bool(self._calls) or any(it.calls for it in [*self._waits.values()])
+
     def lines(self, now: float) -> list[str]:
         """Each call that runs and whatever is waited for, as it is at this moment."""
         calls = (_line(it.label, _seconds(it.since, now)) for it in self._calls.values() if it.running)
@@ -133,15 +139,17 @@ class Working:
             ):
                 wait = self._waits[turn]
                 # What came of the try before is gone.
-                wait.what, wait.tried = wait.asking or wait.what, f"retry {tried} of {most}"
+                wait.what, wait.tried, wait.calls = wait.asking or wait.what, f"retry {tried} of {most}", False
                 wait.until, wait.why, wait.quiet = at + ns / 1e9, f"{kind}: {error}", at - QUIET_S
             case CallWritten(piece=piece) if turn in self._waits:
                 wait = self._waits[turn]
                 wait.asking, wait.what = wait.asking or wait.what, f"{whose}writing a call of {piece.name}"
+                wait.calls = True
             case LlmResponse():
-                self._waits[turn] = _Wait(f"{whose}hooks at {Stage.AFTER_LLM}", at, at)
+                calls = turn in self._waits and self._waits[turn].calls
+                self._waits[turn] = _Wait(f"{whose}hooks at {Stage.AFTER_LLM}", at, at, calls=calls)
             case ReplyEnded(stop="tool_use"):
-                self._waits[turn] = _Wait(f"{whose}hooks at {Stage.BEFORE_TOOL}", at, at)
+                self._waits[turn] = _Wait(f"{whose}hooks at {Stage.BEFORE_TOOL}", at, at, calls=True)
             case CompactionBegan():
                 self._waits[turn] = _Wait("summing up the conversation", at, at)
             case _:
