@@ -4,17 +4,22 @@ from __future__ import annotations
 
 import gc
 import os
+import re
 import sys
+from collections import Counter
 from collections.abc import Generator
-from contextlib import ExitStack
+from contextlib import ExitStack, suppress
+from functools import cache
 from pathlib import Path
 
+import httpx
 import pytest
 from hypothesis import settings
 from structlog.dev import ConsoleRenderer, plain_traceback
 
+from tests.folders import open_folder
 from tests.machine import Without, left_out, link_programs, missing, no_walls
-from tests.postgres import Server, postgres, programs
+from tests.postgres import MADE, PREFIX, Server, postgres, programs
 from tests.preloaded import SHARED, open_preloaded, start
 
 settings.register_profile("short", max_examples=30, deadline=None)
@@ -30,6 +35,7 @@ def pytest_configure(config: pytest.Config) -> None:
         config.add_cleanup(stack.close)
         stack.enter_context(open_preloaded())
         os.environ[SHARED] = start()
+        os.environ[MADE] = str(stack.enter_context(open_folder(PREFIX)))
 
 
 @pytest.hookimpl(wrapper=True)
@@ -88,9 +94,38 @@ def _plain_log() -> None:
 
 
 @pytest.fixture(scope="session", autouse=True)
+def _authorities_once() -> Generator[None]:
+    """Every client of httpx reads all of them, which takes longer than what it asks then."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("httpx._transports.default.create_ssl_context", cache(httpx.create_ssl_context))
+        yield
+
+
+@pytest.fixture(scope="session", autouse=True)
 def _preloaded(_folders: None) -> Generator[None]:
     with open_preloaded():
         yield
+
+
+@pytest.fixture(scope="session")
+def _folders_named() -> Counter[str]:
+    """How many there are, by their names without a number."""
+    return Counter()
+
+
+@pytest.fixture
+def tmp_path(
+    request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory, _folders_named: Counter[str]
+) -> Path:
+    """As pytest makes it, which looks through those of all tests before for each."""
+    name = re.sub(r"\W", "_", request.node.name)[:30]
+    while True:
+        folder = tmp_path_factory.getbasetemp() / f"{name}{_folders_named[name]}"
+        _folders_named[name] += 1
+        # One whose own name ends in a number may have it.
+        with suppress(FileExistsError):
+            folder.mkdir(0o700)
+            return folder
 
 
 @pytest.fixture(scope="session")

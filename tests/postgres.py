@@ -3,19 +3,23 @@ with them, however they end: a keeper waits for that."""
 
 from __future__ import annotations
 
+import atexit
 import os
 import shutil
 import socket
 import subprocess
 import sys
-import tempfile
 from collections.abc import Generator, Sequence
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, ExitStack, contextmanager
 from dataclasses import dataclass, field
+from fcntl import LOCK_EX, flock
+from functools import cache
 from glob import glob
 from pathlib import Path
 from time import monotonic, sleep
 from uuid import uuid4
+
+from tests.folders import open_folder
 
 DEADLINE_S = 60.0
 NOBODY = 65534
@@ -25,7 +29,16 @@ listen_addresses = '127.0.0.1'
 unix_socket_directories = ''
 max_connections = 100
 fsync = off
+# It visits database after database, each with a process, and every test has one.
+autovacuum = off
+max_logical_replication_workers = 0
 """
+PREFIX = "hookgate-postgres-"
+MADE = "TESTS_POSTGRES"
+"""The variable with a folder for what initdb makes, which is copied: one for all workers."""
+MEMORY = Path("/dev/shm")
+ROOM_BYTES = 4 << 30
+"""More than all of a suite's servers have in theirs."""
 KEEPER = """
 import os, signal, sys
 sys.stdin.read()
@@ -44,6 +57,13 @@ def programs() -> Path | None:
     places = [Path(found).resolve().parent] if found else []
     places += map(Path, sorted(glob("/usr/lib/postgresql/*/bin"), reverse=True))
     return next((it for it in places if (it / "initdb").exists() and (it / "postgres").exists()), None)
+
+
+def _found() -> Path:
+    """Raises RuntimeError where there are none."""
+    if (found := programs()) is None:
+        raise RuntimeError("this machine has no PostgreSQL")
+    return found
 
 
 @dataclass(frozen=True)
@@ -143,8 +163,7 @@ synchronous_standby_names = ''
 @contextmanager
 def standby(primary: Server, configuration: str = "") -> Generator[Server]:
     """One that follows, without which the primary acknowledges nothing from then on."""
-    folder = Path(tempfile.mkdtemp(prefix="hookgate-postgres-"))
-    try:
+    with _open_folder(configuration) as folder:
         data, port = folder / "data", _free_port()
         _own(folder)
         copy = [str(primary.programs / "pg_basebackup"), "--no-sync", "-h", "127.0.0.1", "-p", str(primary.port)]
@@ -166,33 +185,16 @@ def standby(primary: Server, configuration: str = "") -> Generator[Server]:
             yield follower
         finally:
             follower.stop()
-    finally:
-        shutil.rmtree(folder, ignore_errors=True)
 
 
 @contextmanager
 def postgres(configuration: str = "") -> Generator[Server]:
     """Raises RuntimeError where there is none."""
-    found = programs()
-    if found is None:
-        raise RuntimeError("this machine has no PostgreSQL")
-    folder = Path(tempfile.mkdtemp(prefix="hookgate-postgres-"))
-    try:
+    found = _found()
+    with _open_folder(configuration) as folder:
         data = folder / "data"
         _own(folder)
-        _run(
-            [
-                str(found / "initdb"),
-                "--no-sync",
-                "--auth=trust",
-                "--locale=C",
-                "--encoding=UTF8",
-                "-U",
-                "tests",
-                "-D",
-                str(data),
-            ]
-        )
+        _run(["cp", "-a", str(made()), str(data)])
         port = _free_port()
         (data / "postgresql.conf").write_text(f"{CONFIGURATION}port = {port}\n{configuration}")
         server = Server(folder, port, found)
@@ -201,8 +203,35 @@ def postgres(configuration: str = "") -> Generator[Server]:
             yield server
         finally:
             server.stop()
-    finally:
-        shutil.rmtree(folder, ignore_errors=True)
+
+
+def _open_folder(configuration: str) -> AbstractContextManager[Path]:
+    """In memory, if there is room: a disk makes the thousand files of a database slowly. On a disk where it is waited
+    for."""
+    roomy = os.access(MEMORY, os.W_OK | os.X_OK) and shutil.disk_usage(MEMORY).free > ROOM_BYTES
+    return open_folder(PREFIX, MEMORY if roomy and "fsync = on" not in configuration else None)
+
+
+def made() -> Path:
+    """What initdb makes, which whoever comes first lets it make."""
+    folder = Path(os.environ.get(MADE) or _own_made())
+    with (folder / "lock").open("w") as lock:
+        flock(lock, LOCK_EX)
+        if not (data := folder / "data").exists():
+            making = folder / "making"
+            _own(folder)
+            options = ["--no-sync", "--auth=trust", "--locale=C", "--encoding=UTF8", "-U", "tests"]
+            _run([str(_found() / "initdb"), *options, "-D", str(making)])
+            making.rename(data)
+    return data
+
+
+@cache
+def _own_made() -> str:
+    """For a process that shares it with nobody."""
+    stack = ExitStack()
+    atexit.register(stack.close)
+    return str(stack.enter_context(open_folder(PREFIX)))
 
 
 def _run(command: Sequence[str]) -> None:

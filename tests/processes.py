@@ -29,13 +29,23 @@ class Running:
 
 def look(pid: int) -> Running | None:
     """The process, if it runs."""
-    entry = Path(f"/proc/{pid}")
     try:
-        state, parent, group = (entry / "stat").read_text().rpartition(")")[2].split()[:3]
-        line = (entry / "cmdline").read_bytes()
+        # Half of all processes are the kernel's own, without a line. This is done often: it makes no file object.
+        if not (line := _read(f"/proc/{pid}/cmdline")):
+            return None
+        state, parent, group = _read(f"/proc/{pid}/stat").rpartition(b")")[2].split()[:3]
     except OSError:
         return None
-    return Running(pid, int(parent), int(group), line) if line and state not in "ZX" else None
+    return Running(pid, int(parent), int(group), line) if state not in (b"Z", b"X") else None
+
+
+def _read(name: str) -> bytes:
+    descriptor = os.open(name, os.O_RDONLY | os.O_CLOEXEC)
+    try:
+        pieces = list(iter(lambda: os.read(descriptor, 1 << 16), b""))
+    finally:
+        os.close(descriptor)
+    return b"".join(pieces)
 
 
 def running() -> Iterator[Running]:

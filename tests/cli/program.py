@@ -20,6 +20,7 @@ import trio
 from tests.cli.window import Window
 from tests.model_server import Answer, ModelServer, open_model_server
 from tests.preloaded import preloaded
+from tests.preloaded.running import run_preloaded
 from tests.processes import none_left as none_left
 from tests.processes import processes_of as processes_of
 
@@ -68,15 +69,7 @@ async def run(
 ) -> CompletedProcess[bytes]:
     """To the end, within the deadline. `home` None: the folder is this too. `variables`: set besides."""
     with trio.fail_after(DEADLINE_S):
-        return await trio.run_process(
-            [*preloaded(), *arguments],
-            stdin=stdin,
-            capture_stdout=True,
-            capture_stderr=True,
-            check=False,
-            cwd=folder,
-            env={**environment(home or folder), **variables},
-        )
+        return await run_preloaded(arguments, folder, {**environment(home or folder), **variables}, stdin)
 
 
 def _blanks(found: re.Match[str]) -> str:

@@ -13,7 +13,7 @@ import pytest
 
 from hookgate.cli.pages import fitted, pages
 from tests.cli.program import HOOKGATE, open_terminal
-from tests.preloaded import preloaded
+from tests.preloaded.running import ran
 
 ROOT = Path(__file__).parents[2]
 PIP = (sys.executable, "-m", "pip", "-q", "--disable-pip-version-check")
@@ -21,9 +21,9 @@ DEADLINE_S = 240.0
 
 
 def typed(*words: str, command: tuple[str, ...] = ()) -> subprocess.CompletedProcess[str]:
-    return subprocess.run(
-        [*(command or preloaded()), *words], capture_output=True, text=True, timeout=60, check=False
-    )
+    if not command:
+        return ran(*words)
+    return subprocess.run([*command, *words], capture_output=True, text=True, timeout=60, check=False)
 
 
 def test_the_pages_are_listed_with_their_titles() -> None:
@@ -74,16 +74,16 @@ def installed(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """An environment of its own with hookgate's wheel; what that depends on is seen where it is."""
     folder = tmp_path_factory.mktemp("wheel")
     build = [*PIP, "wheel", "--no-index", "--no-deps", "--no-build-isolation", "-w", str(folder), str(ROOT)]
-    ran(build)
-    ran([sys.executable, "-m", "venv", "--without-pip", str(folder / "own")])
+    succeeded(build)
+    succeeded([sys.executable, "-m", "venv", "--without-pip", str(folder / "own")])
     (wheel,) = folder.glob("*.whl")
-    ran([*PIP, "--python", str(folder / "own/bin/python"), "install", "--no-index", "--no-deps", str(wheel)])
+    succeeded([*PIP, "--python", str(folder / "own/bin/python"), "install", "--no-index", "--no-deps", str(wheel)])
     (own,) = (folder / "own" / "lib").glob("python*/site-packages")
     (own / "seen.pth").write_text(sysconfig.get_path("purelib") + "\n")
     return folder / "own"
 
 
-def ran(command: list[str]) -> None:
+def succeeded(command: list[str]) -> None:
     done = subprocess.run(command, capture_output=True, text=True, timeout=DEADLINE_S, check=False)
     assert done.returncode == 0, done.stdout + done.stderr
 

@@ -23,7 +23,7 @@ from tests.cli.mcp.test_mcp import server
 from tests.cli.program import DEADLINE_S, HOOKGATE, configured, environment, none_left, open_fifo
 from tests.cli.zot.zot_folders import extension, installed, project
 from tests.model_server import fails, open_model_server, says
-from tests.preloaded import preloaded
+from tests.preloaded.running import run_preloaded
 
 CHILD = Path(__file__).parents[1] / "children" / "hook.py"
 NOWHERE = "http://127.0.0.1:9/v1"
@@ -56,14 +56,7 @@ def programs(folder: Path, **scripts: str) -> dict[str, str]:
 async def doctor(folder: Path, *arguments: str, **variables: str) -> Ended:
     """For programs; nothing of it runs any more afterwards."""
     with trio.fail_after(DEADLINE_S * 2):
-        ended = await trio.run_process(
-            [*preloaded(), "doctor", "--json", *arguments],
-            capture_stdout=True,
-            capture_stderr=True,
-            check=False,
-            cwd=folder,
-            env={**environment(folder), **variables},
-        )
+        ended = await run_preloaded(("doctor", "--json", *arguments), folder, {**environment(folder), **variables})
     assert ended.stderr == b""
     report: dict[str, Any] = json.loads(ended.stdout)
     findings = [Finding(it["subject"], it["state"], it["what"], it["remedy"]) for it in report["findings"]]

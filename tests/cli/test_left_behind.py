@@ -223,56 +223,6 @@ async def test_another_program_may_stand_under_a_guardian_too(tmp_path: Path, en
     assert tails(tmp_path / "file") == 0
 
 
-STOPS = """
-import os, signal
-from hookgate.processes.guardian import under_guardian
-
-def stop(number, _frame):
-    os.write(1, b"told")
-    os.read(0, 1)
-    signal.signal(number, signal.SIG_DFL)
-    signal.raise_signal(number)
-
-with under_guardian():
-    signal.signal(signal.SIGTSTP, stop)
-    os.write(1, b"ready")
-    os.read(0, 1)
-"""
-
-
-async def test_a_shell_that_sees_a_program_stopped_has_the_terminal_for_itself() -> None:
-    """Whatever is typed there then is the shell's, though hookgate itself takes a while to stop."""
-
-    def stopped(pid: int) -> bool:
-        return os.waitid(os.P_PID, pid, os.WSTOPPED | os.WNOHANG | os.WNOWAIT) is not None
-
-    def state(pid: int) -> str:
-        return Path(f"/proc/{pid}/stat").read_text().split()[2]
-
-    with trio.fail_after(30):
-        process = await trio.lowlevel.open_process(
-            [sys.executable, "-c", STOPS], stdin=subprocess.PIPE, stdout=subprocess.PIPE, process_group=0
-        )
-        assert process.stdin is not None
-        assert process.stdout is not None
-        try:
-            assert await process.stdout.receive_some() == b"ready"
-            os.killpg(process.pid, signal.SIGTSTP)
-            assert await process.stdout.receive_some() == b"told"
-            assert not stopped(process.pid)
-            await process.stdin.send_all(b"x")
-            await until(lambda: stopped(process.pid))
-            assert [state(it.pid) for it in below(process.pid)] == ["T"]
-            os.killpg(process.pid, signal.SIGCONT)
-            await process.stdin.send_all(b"x")
-            assert await process.wait() == 0
-        finally:
-            with suppress(ProcessLookupError):
-                os.killpg(process.pid, signal.SIGKILL)
-            await process.stdin.aclose()
-            await process.stdout.aclose()
-
-
 def test_what_ends_while_somebody_looks_for_all_that_descends_from_it_hides_none_of_the_others() -> None:
     """Of three hundred looks a dozen meet a process that has just gone: whoever ends them all must not stop there."""
     churning = [subprocess.Popen(["sh", "-c", "while :; do (true); done"]) for _ in range(2)]

@@ -1,4 +1,4 @@
-"""The tests' own PostgreSQL ends with whoever has started it, also where that is killed."""
+"""The tests' own PostgreSQL and its files are gone with whoever has started it, also where that is killed."""
 
 from __future__ import annotations
 
@@ -10,29 +10,38 @@ from time import monotonic, sleep
 
 import pytest
 
-from tests.postgres import programs
+from tests.postgres import MADE, programs
 
 DEADLINE_S = 60.0
 STARTS = """
-from tests.postgres import postgres
+import sys
+from tests.postgres import made, postgres
 with postgres() as server:
-    print(server.port, server.folder, flush=True)
+    if sys.argv[1] == "stopped":
+        server.stop()
+    print(server.port, server.folder, made().parent, flush=True)
     input()
 """
 
 
 @pytest.mark.skipif(programs() is None, reason="this machine has no PostgreSQL server")
-def test_a_server_ends_with_whoever_has_started_it_and_was_killed() -> None:
+@pytest.mark.parametrize("state", ["running", "stopped"])
+def test_nothing_is_left_of_a_server_whose_starter_was_killed(state: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv(MADE, raising=False)
     with subprocess.Popen(
-        [sys.executable, "-c", STARTS], stdin=subprocess.PIPE, stdout=subprocess.PIPE, cwd=Path(__file__).parents[2]
+        [sys.executable, "-c", STARTS, state],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        cwd=Path(__file__).parents[2],
     ) as starter:
         assert starter.stdout is not None
-        port, folder = starter.stdout.readline().decode().split()
-        socket.create_connection(("127.0.0.1", int(port)), DEADLINE_S).close()
+        port, *folders = starter.stdout.readline().decode().split()
+        if state == "running":
+            socket.create_connection(("127.0.0.1", int(port)), DEADLINE_S).close()
         starter.kill()
     patience = monotonic() + DEADLINE_S
-    while (Path(folder) / "data" / "postmaster.pid").exists():
-        assert monotonic() < patience, "it is still there"
+    while any(Path(folder).exists() for folder in folders):
+        assert monotonic() < patience, "they are still there"
         sleep(0.02)
     with pytest.raises(ConnectionRefusedError):
         socket.create_connection(("127.0.0.1", int(port)), DEADLINE_S)

@@ -15,7 +15,7 @@ from hookgate.config import parse
 from hookgate.sections import Config
 from tests.cli.program import PROMPT, configured, environment, open_pipes, run
 from tests.docs.page import anchor, codes, read_page
-from tests.preloaded import preloaded
+from tests.preloaded.running import ran
 
 ROOT = Path(__file__).parents[2]
 README = (ROOT / "README.md").read_text()
@@ -60,9 +60,7 @@ def test_every_configuration_block_is_one_that_hookgate_takes(block: str) -> Non
 def test_the_first_configuration_is_fine_in_the_folder_that_init_has_made(tmp_path: Path) -> None:
     for line in ("init", "config check"):
         assert f"$ hookgate {line}" in blocks("console", CONFIGURATION.text)[0]
-        command = [*preloaded(), *line.split()]
-        env = {**environment(tmp_path), "OPENAI_API_KEY": "a key"}
-        done = subprocess.run(command, cwd=tmp_path, env=env, capture_output=True, text=True)
+        done = ran(*line.split(), cwd=tmp_path, env={**environment(tmp_path), "OPENAI_API_KEY": "a key"})
         assert done.returncode == 0, done.stderr
         (tmp_path / "hookgate.toml").write_text(first_configuration())
     assert "/hookgate.toml: fine. Model openai/gpt-5-mini, 1 hook, 1 approval rule." in done.stdout
@@ -111,8 +109,7 @@ def test_the_ten_line_hook_runs_and_denies_in_an_empty_folder(tmp_path: Path) ->
 def typed(folder: Path, line: str) -> str:
     """What is shown where a person types the line in the folder."""
     env = {**environment(folder.parent), "OPENAI_API_KEY": "a key"}
-    command = [*preloaded(), *shlex.split(line)[1:]]
-    done = subprocess.run(command, cwd=folder, env=env, capture_output=True, text=True, timeout=120)
+    done = ran(*shlex.split(line)[1:], cwd=folder, env=env)
     assert done.returncode == 0, done.stdout + done.stderr
     return done.stdout + done.stderr
 
@@ -135,7 +132,7 @@ def test_every_command_it_names_exists(command: list[str]) -> None:
         return
     assert program == "hookgate"
     words = [word for word in command[1:] if not word.startswith("-") and word.islower() and word.isalpha()]
-    run = subprocess.run([*preloaded(), *words[:2], "--help"], cwd=ROOT, capture_output=True, text=True)
+    run = ran(*words[:2], "--help", cwd=ROOT)
     assert run.returncode == 0, run.stderr
     for option in (word for word in command if word.startswith("--") and word != "--"):
         assert option in run.stdout
@@ -156,6 +153,6 @@ def test_every_link_of_a_page_leads_to_a_heading_that_is_there(name: str) -> Non
 
 
 def test_the_commands_table_names_every_command() -> None:
-    listed = subprocess.run([*preloaded(), "--help"], capture_output=True, text=True).stdout
+    listed = ran("--help").stdout
     for name in re.findall(r"^  ([a-z]+)  ", listed, re.M):
         assert re.search(rf"\b{name}\b", README), name

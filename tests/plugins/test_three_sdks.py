@@ -42,7 +42,6 @@ CALL = {
     "tool_call_id": "call_1",
     "deadline_ms": 60_000,
 }
-SCHEMA = {"$defs": json_schema()["$defs"]}
 Hook = Callable[[str], list[str]]
 
 
@@ -176,10 +175,11 @@ async def test_every_word_means_the_same(hook: Hook, language: str) -> None:
     async with open_child(hook(language)) as child:
         given = [await child.call(f"hook.{stage}", params) for stage, params, _ in ANSWERS]
         hello = await child.call("hook.hello", HELLO)
-    assert jsonschema_rs.is_valid({"$ref": "#/$defs/HelloResult", **SCHEMA}, hello)
+    schema = {"$defs": json_schema()["$defs"]}
+    assert jsonschema_rs.is_valid({"$ref": "#/$defs/HelloResult", **schema}, hello)
     for (stage, _, _), answer in zip(ANSWERS, given, strict=True):
         result = "".join(word.capitalize() for word in stage.split("_")) + "Result"
-        assert jsonschema_rs.is_valid({"$ref": f"#/$defs/{result}", **SCHEMA}, answer), answer
+        assert jsonschema_rs.is_valid({"$ref": f"#/$defs/{result}", **schema}, answer), answer
     read = [parse_answer(Stage(stage), answer) for (stage, _, _), answer in zip(ANSWERS, given, strict=True)]
     assert read == [parse_answer(Stage(stage), answer) for stage, _, answer in ANSWERS]
 

@@ -9,18 +9,19 @@ import shlex
 import socket
 import subprocess
 import sys
-import tempfile
 from collections.abc import Generator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from functools import cache
 from pathlib import Path
 from time import monotonic, sleep
+
+from tests.folders import open_folder
 
 CLIENT = Path(__file__).with_name("client.py")
 SHARED = "TESTS_PRELOADED"
 """The variable with the socket of a server that all workers share."""
 READY_S = 120.0
-_servers: list[subprocess.Popen[bytes]] = []
+_servers = ExitStack()
 
 
 @cache
@@ -37,11 +38,18 @@ def preloaded() -> tuple[str, ...]:
 
 def start() -> str:
     """A server, until `open_preloaded` is left; its socket, where it will listen."""
-    path = str(Path(tempfile.mkdtemp(prefix="hookgate-")) / "socket")
+    path = str(_servers.enter_context(open_folder("hookgate-")) / "socket")
     command = [sys.executable, "-P", "-m", "tests.preloaded.server", path]
     folder = Path(__file__).parents[2]
-    _servers.append(subprocess.Popen(command, cwd=folder, stdin=subprocess.PIPE, stdout=subprocess.DEVNULL))
+    server = subprocess.Popen(command, cwd=folder, stdin=subprocess.PIPE, stdout=subprocess.DEVNULL)
+    _servers.callback(_end, server)
     return path
+
+
+def _end(server: subprocess.Popen[bytes]) -> None:
+    assert server.stdin
+    server.stdin.close()
+    server.wait(timeout=10)
 
 
 def _listens(path: str) -> bool:
@@ -67,8 +75,4 @@ def open_preloaded() -> Generator[None]:
         yield
     finally:
         preloaded.cache_clear()
-        for server in _servers:
-            assert server.stdin
-            server.stdin.close()
-            server.wait(timeout=10)
-        _servers.clear()
+        _servers.close()

@@ -15,7 +15,7 @@ from time import monotonic, sleep
 TERM_WAIT_S = 1.0
 KILL_WAIT_S = 5.0
 """After SIGKILL only the kernel is waited for, which may hold a process for ever."""
-_LOOK_S = 0.01
+LOOK_S = 0.01
 
 
 def children(pid: int) -> list[int]:
@@ -59,7 +59,7 @@ def end_descendants(leave_s: float = 0.0) -> None:
     # Again and again: one that is being killed may have forked meanwhile.
     while monotonic() < end:
         _signal_all(signal.SIGKILL)
-        if _gone_within(_LOOK_S):
+        if _gone_within(LOOK_S):
             return
 
 
@@ -68,7 +68,7 @@ def _gone_within(seconds: float) -> bool:
     while not _collected():
         if monotonic() >= end:
             return False
-        sleep(_LOOK_S)
+        sleep(LOOK_S)
     return True
 
 

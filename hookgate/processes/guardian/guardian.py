@@ -12,18 +12,22 @@ import signal
 import sys
 from collections.abc import Generator
 from contextlib import contextmanager, suppress
+from time import monotonic
 from types import FrameType
 from typing import NoReturn
 
-from hookgate.processes.guardian.descendants import end_descendants
+from hookgate.processes.guardian.descendants import LOOK_S, end_descendants
 from hookgate.processes.guardian.prctl import conceal, end_with_parent, keep_orphans, rename
 
 NAME = "guardian"
 """Not hookgate's: who ends all processes of that name leaves one that ends the rest."""
 LEAVE_S = 2.0
 """For what sees the end of its stdin when hookgate is killed outright; as long as a hook gets that is stopped."""
+STOP_S = 2.0
+"""For hookgate itself, where the terminal has stopped all."""
 _ENDINGS = (signal.SIGTERM, signal.SIGHUP)
 _PASSED_ON = {signal.SIGTERM, signal.SIGHUP, signal.SIGINT, signal.SIGQUIT, signal.SIGUSR1, signal.SIGUSR2}
+_STOPPING = {signal.SIGTSTP, signal.SIGCONT}
 _SI_KERNEL = 0x80
 """Sent by the terminal, which tells the whole group, or by the kernel."""
 
@@ -33,10 +37,10 @@ def under_guardian() -> Generator[None]:
     """Fork: the body runs in the child, and the process that called this never gets beyond it.
 
     Leaving ends everything that descends from the body. The guardian ends as the body did, by the same status or
-    signal, hands on the signals that it gets, stops at Ctrl-Z once the body has, and ends what is left when the body
-    is killed outright; when the guardian is killed, the body gets SIGTERM. SIGTERM and SIGHUP are as Ctrl-C where the
-    body has no say about them. To be entered before there are other processes or threads: RuntimeError where there
-    are threads. Not on Linux, it does nothing.
+    signal, hands on the signals that it gets, stops at Ctrl-Z once the body has, or 2 s later, and ends what is left
+    when the body is killed outright; when the guardian is killed, the body gets SIGTERM. SIGTERM and SIGHUP are as
+    Ctrl-C where the body has no say about them. To be entered before there are other processes or threads:
+    RuntimeError where there are threads. Not on Linux, it does nothing.
     """
     if sys.platform != "linux":
         yield
@@ -46,7 +50,7 @@ def under_guardian() -> Generator[None]:
     conceal()
     keep_orphans()
     signal.signal(signal.SIGCHLD, signal.SIG_DFL)
-    before = signal.pthread_sigmask(signal.SIG_BLOCK, {*_PASSED_ON, signal.SIGCHLD, signal.SIGTSTP})
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, {*_PASSED_ON, signal.SIGCHLD, *_STOPPING})
     guardian = os.getpid()
     if worker := os.fork():
         _stand(worker)
@@ -108,23 +112,30 @@ def _let_go() -> None:
 def _status(worker: int) -> int:
     """How it has ended, as `waitpid` says it."""
     while True:
-        got = signal.sigwaitinfo({*_PASSED_ON, signal.SIGCHLD})
+        got = signal.sigwaitinfo({*_PASSED_ON, signal.SIGCHLD, signal.SIGTSTP})
         if got.si_signo == signal.SIGCHLD:
-            pid, status = os.waitpid(worker, os.WNOHANG | os.WUNTRACED)
-            if pid and not os.WIFSTOPPED(status):
+            pid, status = os.waitpid(worker, os.WNOHANG)
+            if pid:
                 return status
-            if pid and os.WSTOPSIG(status) == signal.SIGTSTP:
-                _stop()
+        elif got.si_signo == signal.SIGTSTP:
+            _stop(worker)
         elif got.si_code != _SI_KERNEL:
             with suppress(ProcessLookupError):
                 os.kill(worker, got.si_signo)
 
 
-def _stop() -> None:
-    """By Ctrl-Z, once the worker has: a shell that sees this one stopped reads the terminal, where both would."""
-    os.kill(os.getpid(), signal.SIGTSTP)
-    signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGTSTP})
-    signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGTSTP})
+def _stop(worker: int) -> None:
+    """Once that has, unless all are to go on before: a shell that sees this one stopped reads the terminal, where the
+    other would still do so. What starts a child that has stopped before it began cannot stop."""
+    changed, end = os.WSTOPPED | os.WEXITED | os.WNOHANG | os.WNOWAIT, monotonic() + STOP_S
+    while (found := os.waitid(os.P_PID, worker, changed)) is None and monotonic() < end:
+        # It is blocked, and a stop takes it back: this one came after that.
+        if signal.sigtimedwait({signal.SIGCONT}, LOOK_S):
+            return
+    if found is None or found.si_code == os.CLD_STOPPED:
+        os.kill(os.getpid(), signal.SIGTSTP)
+        signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGTSTP})
+        signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGTSTP})
 
 
 def _end_as(status: int) -> NoReturn:

@@ -17,7 +17,7 @@ from hookgate.check.probes import ascii_spelling
 from hookgate.check.report import Finding, Report, failed, ok
 from hookgate.check.run import LIMITS, Limits, check, print_json, print_report
 from hookgate.protocol.values import Json
-from tests.preloaded import preloaded
+from tests.preloaded.running import run_preloaded
 from tests.processes import none_left
 
 ROOT = Path(__file__).parents[3]
@@ -386,9 +386,8 @@ def test_the_json_report_holds_every_check() -> None:
 
 @pytest.mark.parametrize(("arguments", "status"), [([], 2), (["--", "no-such-command-here"], 1)])
 async def test_the_command_exits_with_the_status_that_it_means(arguments: list[str], status: int) -> None:
-    command = [*preloaded(), "hooks", "check", *arguments]
     with trio.fail_after(DEADLINE_S):
-        done = await trio.run_process(command, check=False, capture_stdout=True, capture_stderr=True, cwd=ROOT)
+        done = await run_preloaded(("hooks", "check", *arguments), ROOT, os.environ)
     assert done.returncode == status
 
 

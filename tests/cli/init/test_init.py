@@ -16,7 +16,7 @@ import trio
 from hookgate.cli.init.writing import run_init
 from hookgate.config import parse
 from tests.model_server import open_model_server, says
-from tests.preloaded import preloaded
+from tests.preloaded.running import ran
 from tests.wire import open_child
 
 TOML = Path("hookgate.toml")
@@ -27,14 +27,7 @@ HELLO = {"name": "example", "version": 1, "modes": ["tool"]}
 
 def hookgate(folder: Path, *arguments: str, **environment: str) -> subprocess.CompletedProcess[str]:
     inherited = {name: value for name, value in os.environ.items() if not name.endswith("_API_KEY")}
-    return subprocess.run(
-        [*preloaded(), *arguments],
-        cwd=folder,
-        env={**inherited, **environment},
-        capture_output=True,
-        text=True,
-        timeout=60,
-    )
+    return ran(*arguments, cwd=folder, env={**inherited, **environment})
 
 
 @pytest.fixture
@@ -73,7 +66,7 @@ def removing(folder: Path, line: str) -> None:
 
 async def test_ollama_is_talked_to_once_one_mark_is_removed_and_needs_no_key(folder: Path) -> None:
     removing(folder, 'model = "ollama/qwen3:4b"')
-    check = hookgate(folder, "config", "check")
+    check = await trio.to_thread.run_sync(hookgate, folder, "config", "check")
     assert (check.returncode, "Model ollama/qwen3:4b" in check.stdout) == (0, True), check.stderr
     async with open_model_server(says("hello there")) as server:
         text = (folder / TOML).read_text()

@@ -14,7 +14,7 @@ from hookgate.cli.migrate.picoclaw_toml import migrate_file
 from hookgate.config import ConfigError, parse
 from hookgate.sections import Config
 from hookgate.sections.hooks import HookSection
-from tests.preloaded import preloaded
+from tests.preloaded.running import ran
 
 ORDINARY: dict[str, Any] = {"enabled": True, "command": ["./hook"], "intercept": ["before_tool", "after_tool"]}
 WHOLE: dict[str, Any] = {
@@ -64,8 +64,7 @@ def block(**process: Any) -> dict[str, Any]:
 
 
 def run_command(folder: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
-    command = [*preloaded(), "migrate", "picoclaw", *arguments]
-    return subprocess.run(command, cwd=folder, capture_output=True, text=True, encoding="utf-8", timeout=60)
+    return ran("migrate", "picoclaw", *arguments, cwd=folder)
 
 
 # --- the command --------------------------------------------------------------------------------------------
@@ -120,8 +119,7 @@ def test_the_printed_file_passes_config_check(tmp_path: Path) -> None:
     (tmp_path / "config.json").write_text(json.dumps(block(command=[sys.executable, "hook.py"])))
     (tmp_path / "hook.py").touch()
     (tmp_path / "hookgate.toml").write_text(run_command(tmp_path, "config.json").stdout)
-    check = [*preloaded(), "config", "check"]
-    done = subprocess.run(check, cwd=tmp_path, capture_output=True, text=True, timeout=60)
+    done = ran("config", "check", cwd=tmp_path)
     assert (done.returncode, done.stderr) == (0, "")
 
 

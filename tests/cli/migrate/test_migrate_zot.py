@@ -14,7 +14,7 @@ from hookgate.cli.migrate.zot_toml import migrate_folder
 from hookgate.config import ConfigError, load
 from hookgate.sections import Config
 from tests.cli.program import environment
-from tests.preloaded import preloaded
+from tests.preloaded.running import ran
 
 CHOSEN = {"provider": "openai", "model": "llama3.3", "reasoning": "High", "theme": "dark", "mystery": 1}
 MODELS: dict[str, Any] = {
@@ -234,8 +234,7 @@ def test_zots_own_folder_is_found_and_what_is_printed_is_fine(tmp_path: Path) ->
     env = {**os.environ, **environment(tmp_path), "ZOT_HOME": str(folder)}
 
     def run(*arguments: str) -> subprocess.CompletedProcess[str]:
-        command = [*preloaded(), *arguments]
-        return subprocess.run(command, cwd=tmp_path, env=env, capture_output=True, text=True, timeout=60)
+        return ran(*arguments, cwd=tmp_path, env=env)
 
     done = run("migrate", "zot")
     assert done.returncode == 0

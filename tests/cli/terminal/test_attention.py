@@ -121,3 +121,24 @@ async def test_keys_are_for_the_message_until_the_question_was_drawn_and_the_typ
         assert (answers, keyboard.line()) == (["n"], "x")
         keyboard.leave()
         await trio.to_thread.run_sync(editing.join, DEADLINE_S)
+
+
+async def test_no_line_stands_below_a_panel_that_says_that_it_takes_the_keys(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    keyboard = EditedKeyboard("", [], tmp_path / "history", lambda _keyboard: None)
+    keyboard.prompt = lambda: "message: "
+    editing = threading.Thread(target=run_editor, args=[keyboard, "xterm"], daemon=True)
+    with trio.fail_after(DEADLINE_S), terminal(monkeypatch) as (person, shown):
+        # All of it waits for the editor, which draws what is there by then.
+        keyboard.screen.show("Rows")
+        with keyboard.keys() as keys:
+            keyboard.screen.show("Rows, esc closes")
+            editing.start()
+            await until(lambda: b"esc closes" in shown)
+            os.write(person, b"x")
+            assert await keys.receive() == ("rune", "x")
+            assert b"message:" not in shown.partition(b"esc closes")[2]
+        await until(lambda: b"message:" in shown.partition(b"esc closes")[2])
+        keyboard.leave()
+        await trio.to_thread.run_sync(editing.join, DEADLINE_S)

@@ -8,7 +8,7 @@ from subprocess import CompletedProcess
 import trio
 
 from tests.cli.program import DEADLINE_S, environment
-from tests.preloaded import preloaded
+from tests.preloaded.running import run_preloaded
 
 
 def set_up(folder: Path, more: str = "") -> Path:
@@ -21,13 +21,5 @@ def set_up(folder: Path, more: str = "") -> Path:
 async def tools(folder: Path, *arguments: str, stdin: bytes = b"") -> CompletedProcess[str]:
     """`hookgate tools ARGUMENTS` in the folder, to its end."""
     with trio.fail_after(DEADLINE_S):
-        ended = await trio.run_process(
-            [*preloaded(), "tools", *arguments],
-            stdin=stdin,
-            capture_stdout=True,
-            capture_stderr=True,
-            check=False,
-            cwd=folder,
-            env=environment(folder),
-        )
+        ended = await run_preloaded(("tools", *arguments), folder, environment(folder), stdin)
     return CompletedProcess(ended.args, ended.returncode, ended.stdout.decode(), ended.stderr.decode())

@@ -6,6 +6,7 @@ from __future__ import annotations
 import json
 import subprocess
 import sys
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -23,7 +24,7 @@ from tests.docs.chat import play
 from tests.docs.page import codes
 from tests.docs.test_hook_json_members import BARE, FULL, subject
 from tests.docs.test_hook_json_protocol import PAGE, answers
-from tests.preloaded import preloaded
+from tests.preloaded.running import ran
 
 DOCUMENT = json_schema()
 
@@ -133,10 +134,10 @@ def test_the_openrpc_document_is_one_and_its_schemas_are_the_same() -> None:
     assert problems(document_validator(), document) == []
 
 
-@pytest.mark.parametrize(("flags", "document"), [([], json_schema()), (["--openrpc"], openrpc())])
-def test_the_command_prints_it(flags: list[str], document: Any) -> None:
-    done = subprocess.run([*preloaded(), "schema", *flags], capture_output=True, text=True, timeout=60, check=False)
-    assert (done.returncode, json.loads(done.stdout)) == (0, document)
+@pytest.mark.parametrize(("flags", "document"), [([], json_schema), (["--openrpc"], openrpc)])
+def test_the_command_prints_it(flags: list[str], document: Callable[[], Any]) -> None:
+    done = ran("schema", *flags)
+    assert (done.returncode, json.loads(done.stdout)) == (0, document())
 
 
 def test_no_start_pays_for_the_shapes() -> None:

@@ -57,7 +57,7 @@ def bindings(editor: Editor) -> KeyBindings:
     def suspend(_event: KeyPressEvent) -> None:
         editor.suspend()
 
-    @keys.add(Keys.Any, eager=True, filter=Condition(lambda: editor.pressing) & ~answer)
+    @keys.add(Keys.Any, eager=True, filter=Condition(editor.pressing) & ~answer)
     def press(event: KeyPressEvent) -> None:
         for key in _keys(event):
             editor.pressed(key)

@@ -59,6 +59,9 @@ class EditedKeyboard:
         self.busy: Callable[[], bool] = bool
         self.prompt: Callable[[], str] = str
         self.folder = Path()
+        self.pressing = False
+        """Keys go somewhere else. The editor looks here, not later than at what is to be drawn: who reads that a key
+        closes a panel may press it at once."""
         self.line: Callable[[], str] = str
         """What has been typed so far; the editor's own."""
         self.posts = Posts()
@@ -100,7 +103,7 @@ class EditedKeyboard:
         finally:
             self.reading = False
         if kept(line) and self.keeps(line):
-            self.posts(lambda editor: editor.keep(line))
+            self.posts(lambda _editor: self.history.add(line))
         return line
 
     async def ask(self, prompt: str) -> str:
@@ -139,12 +142,13 @@ class EditedKeyboard:
         self._pressed, keys = trio.open_memory_channel[Key](inf)
         if self._ended:
             self._pressed.close()
-        self.posts(lambda editor: editor.press(True))
+        self.pressing = True
+        self.posts(lambda editor: editor.draw())
         try:
             yield keys
         finally:
-            self._pressed = None
-            self.posts(lambda editor: editor.press(False))
+            self._pressed, self.pressing = None, False
+            self.posts(lambda editor: editor.draw())
 
     @asynccontextmanager
     async def lent(self) -> AsyncGenerator[None]:

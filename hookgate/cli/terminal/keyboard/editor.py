@@ -18,7 +18,6 @@ from prompt_toolkit.application.run_in_terminal import in_terminal
 from prompt_toolkit.buffer import Buffer
 from prompt_toolkit.document import Document
 from prompt_toolkit.formatted_text import ANSI, StyleAndTextTuples, to_formatted_text
-from prompt_toolkit.input.vt100 import Vt100Input
 from prompt_toolkit.output import ColorDepth
 
 from hookgate.channels.printable import printable
@@ -33,7 +32,7 @@ from hookgate.cli.terminal.keyboard.layout import fitted, layout
 from hookgate.cli.terminal.keyboard.messages import Messages
 from hookgate.cli.terminal.keyboard.opening import stop
 from hookgate.cli.terminal.keyboard.output import Output, size
-from hookgate.cli.terminal.keyboard.pasting import PasteParser
+from hookgate.cli.terminal.keyboard.pasting import keys_of
 from hookgate.cli.terminal.keyboard.reflow import ReflowedRenderer
 from hookgate.cli.terminal.printing import GOES_ON
 
@@ -67,13 +66,12 @@ class Editor:
         self.message = Buffer(completer, name="message", multiline=True, history=messages)
         self.answer = Buffer(name="answer", multiline=False)
         self._attention = Attention(self._later, self._read, self._take_answers)
-        self.pressing = False
+        self.pressing: Callable[[], bool] = lambda: keyboard.pressing
         self._keyboard = keyboard
         self._inserted = self._region = ""
         self._drawn = 0.0
         self._back: Any = None
-        self._input = Vt100Input(sys.stdin)
-        self._input.vt100_parser = PasteParser(self._input.vt100_parser.feed_key_callback)
+        self._input = keys_of(sys.stdin)
         self._output = Output(sys.stdout, size, term=terminal, enable_cpr=False)
         self.app = Application[None](
             layout(self),
@@ -192,13 +190,6 @@ class Editor:
             self._attention.end()
             self.app.layout.focus(self.message)
             self.draw()
-
-    def press(self, pressing: bool) -> None:
-        self.pressing = pressing
-        self.draw()
-
-    def keep(self, message: str) -> None:
-        self._keyboard.history.add(message)
 
     def insert(self, text: str) -> None:
         if self.message.text:

@@ -35,7 +35,7 @@ MENU_ROWS = 8
 
 
 def layout(editor: Editor) -> Layout:
-    asking, pressing = Condition(lambda: editor.question is not None), Condition(lambda: editor.pressing)
+    asking, pressing = Condition(lambda: editor.question is not None), Condition(editor.pressing)
     searching = SearchToolbar(
         backward_search_prompt=lambda: _searched(editor.message, searching, "search: "),
         forward_search_prompt=lambda: _searched(editor.message, searching, "search forward: "),

@@ -3,11 +3,19 @@
 from __future__ import annotations
 
 import re
+from typing import TextIO
 
+from prompt_toolkit.input.vt100 import Vt100Input
 from prompt_toolkit.input.vt100_parser import Vt100Parser
 
 ESCAPE, BEGINS = "\x1b", "\x1b[200~"
 _BEGUN = re.compile(r"\x1b(\[(2(00?)?)?)?\Z")
+
+
+def keys_of(terminal: TextIO) -> Vt100Input:
+    keys = Vt100Input(terminal)
+    keys.vt100_parser = PasteParser(keys.vt100_parser.feed_key_callback)
+    return keys
 
 
 class PasteParser(Vt100Parser):
