@@ -60,18 +60,17 @@ class Terminal:
         *,
         rendered: bool = False,
     ) -> None:
-        self.screen = screen
-        self._ask = ask
-        self._size = size
-        self._view_text = view
+        self.screen, self._ask, self._size, self._view_text = screen, ask, size, view
         self.console: Console | None = None
         """Where whoever is asked sits; None: where all else is written."""
         self.picture: Draw | None = None
         """What a call would make of a file, where that can be shown."""
         self.tells_refusals = True
         """Of calls that nobody can be asked about; else a notice says that."""
-        self._waiting = self._asked = 0
+        self._asked = 0
         self._question: Dialogue | None = None
+        self._dialogues: list[Dialogue] = []
+        """The one that stands open, and those that wait for its end."""
         self._over_at = 0.0
         self._one_at_a_time = trio.Lock()
         self._held = Held(self.between)
@@ -81,10 +80,8 @@ class Terminal:
         self._working = Working(NAME)
         self.replies: set[str] = set()
         """Ids of messages whose replies wait for no answer."""
-        self._streamed: list[str] = []
-        self._beside: list[str] = []
-        self._region = ""
-        self._stirred = trio.Event()
+        self._streamed, self._beside = list[str](), list[str]()
+        self._region, self._stirred = "", trio.Event()
 
     async def run(self) -> None:
         """Draws what streams, and for how long what runs has been running; until cancelled."""
@@ -200,6 +197,7 @@ class Terminal:
             raise CannotAsk(NOBODY)
         picture = await self.picture((request.unredacted or request).call) if self.picture is not None else None
         dialogue = asking(request, picture)
+        dialogue.request = request.id
         answer = await self.put(dialogue)
         if answer is None:
             raise CannotAsk("nobody answered")
@@ -209,6 +207,15 @@ class Terminal:
         outcome = await decide(no if grant is None else Decision(True, NAME, grant=grant, files=files))
         if not outcome.counted:
             self.between(f"· {outcome.text}")
+
+    def shows_whole(self, request: ApprovalRequest) -> bool:
+        """One that waits for its turn has not been shown yet."""
+        return any(it.read for it in self._dialogues if it.request == request.id)
+
+    def viewed(self, request: str) -> None:
+        for dialogue in self._dialogues:
+            if dialogue.request == request:
+                dialogue.viewed()
 
     @property
     def asks(self) -> bool:
@@ -226,18 +233,21 @@ class Terminal:
         answer any more."""
         if self._ask is None:
             return None
-        self._waiting += 1
+        self._dialogues.append(dialogue)
         if self.asks and self.screen.live:
-            self.screen.write(f"  (this is {self._asked} of {self._asked + self._waiting - 1})\n")
+            self.screen.write(f"  (this is {self._asked} of {self._among})\n")
         try:
             async with self._one_at_a_time:
                 self._asked += 1
-                among = self._asked + self._waiting - 1
-                dialogue.place = f"{self._asked} of {among}" if among > 1 else ""
+                dialogue.place = f"{self._asked} of {self._among}" if self._among > 1 else ""
                 return await self._hold(dialogue, self._ask)
         finally:
-            self._waiting -= 1
-            self._asked = self._asked if self._waiting else 0
+            self._dialogues.remove(dialogue)
+            self._asked = self._asked if self._dialogues else 0
+
+    @property
+    def _among(self) -> int:
+        return self._asked + len(self._dialogues) - 1
 
     async def _hold(self, dialogue: Dialogue, ask: Ask) -> str | None:
         self._end_answer()
