@@ -21,6 +21,7 @@ from hookgate.protocol.events.inside import (
 )
 from hookgate.protocol.events.payload import Payload
 from hookgate.protocol.events.payloads import (
+    ApprovalRequested,
     LlmRequest,
     LlmResponse,
     LlmRetry,
@@ -74,6 +75,16 @@ def test_while_nothing_streams_it_says_what_is_waited_for_and_since_when() -> No
     assert scene.after(1) == ["· hooks at before_tool … 1 s"]
     scene.hear(TurnEnd("completed", 1, 0, 0))
     assert (scene.after(9), scene.working.busy) == ([], False)
+
+
+def test_while_a_person_is_asked_nothing_else_is_waited_for() -> None:
+    scene = Scene()
+    scene.hear(StepBegan(1), ASKED, LlmResponse(0, 1, False), ReplyEnded("", None, (), "tool_use"))
+    assert scene.after(1) == ["· hooks at before_tool … 1 s"]
+    scene.hear(ApprovalRequested("r", "bash", "rule:a", "", 600.0, "d"))
+    assert (scene.after(6), scene.working.busy) == ([], False)
+    scene.hear(CallDecided(MAKE, "approved", "user"), ToolExecStart.of(MAKE))
+    assert scene.after(2) == ["· bash: make test … 2 s"]
 
 
 def test_before_another_try_it_counts_down_and_says_why() -> None:

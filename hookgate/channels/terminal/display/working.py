@@ -22,6 +22,7 @@ from hookgate.protocol.events.inside import (
     StepBegan,
 )
 from hookgate.protocol.events.payloads import (
+    ApprovalRequested,
     LlmRequest,
     LlmResponse,
     LlmRetry,
@@ -38,7 +39,7 @@ QUIET_S = 0.4
 MAX_ABOUT, MAX_REASON = 60, 200
 _KINDS: tuple[type[Payload], ...] = (
     *(StepBegan, LlmRequest, LlmRetry, LlmResponse, CallWritten, ReplyEnded, CompactionBegan, CompactionEnded),
-    *(ToolExecStart, CallDecided, ToolExecEnd, CallEnded, TurnEnd),
+    *(ApprovalRequested, ToolExecStart, CallDecided, ToolExecEnd, CallEnded, TurnEnd),
 )
 OBSERVED = tuple(kind.kind for kind in _KINDS)
 
@@ -144,6 +145,7 @@ class Working:
                 self._waits[turn] = _Wait(f"{whose}hooks at {Stage.BEFORE_TOOL}", at, at)
             case CompactionBegan():
                 self._waits[turn] = _Wait("summing up the conversation", at, at)
+            # Hooks are done once a person is asked, whose time is no sign of life.
             case _:
                 self._waits.pop(turn, None)
 
