@@ -299,7 +299,9 @@ class Terminal:
     def _draw(self) -> None:
         """The live region. While a question stands open nothing of what runs is in it: it could look like one."""
         running = self._working.lines(time()) if self.screen.shows and not self.asks else []
-        lines = [*self._answer.rest, *(self._styled(self._folded(line), DIM) for line in running), *self._panel]
+        if self.screen.live:
+            running = [*map(self._folded, running)]
+        lines = [*self._answer.rest, *(self._styled(line, DIM) for line in running), *self._panel]
         region = "\n".join(lines)
         if region != self._region:
             self._region = region

@@ -90,8 +90,8 @@ def test_while_a_person_is_asked_nothing_else_is_waited_for() -> None:
 def test_before_another_try_it_counts_down_and_says_why() -> None:
     scene = Scene()
     scene.hear(ASKED, LlmRetry(1, 3, "rate_limit", "429: slow\x1b[2J down", 3_000_000_000))
-    assert scene.after(0) == ["· asking p/m: retry 1 of 3 in 3 s (rate_limit: 429: slow\\x1b[2J down)"]
-    assert scene.after(2.5) == ["· asking p/m: retry 1 of 3 in 1 s (rate_limit: 429: slow\\x1b[2J down)"]
+    assert scene.after(0) == ["· asking p/m: retry 1 of 3 in 3 s (429: slow\\x1b[2J down)"]
+    assert scene.after(2.5) == ["· asking p/m: retry 1 of 3 in 1 s (429: slow\\x1b[2J down)"]
     assert scene.after(1) == ["· asking p/m, retry 1 of 3 … 4 s"]
 
 
@@ -99,7 +99,7 @@ def test_of_a_call_that_broke_off_nothing_is_said_while_the_model_is_asked_again
     scene = Scene()
     written = [CallWritten(CallPiece(id, "ls")) for id in "12"]
     scene.hear(ASKED, *written, LlmRetry(1, 2, "network", "the stream was cut", 1_000_000_000))
-    assert scene.after(0) == ["· asking p/m: retry 1 of 2 in 1 s (network: the stream was cut)"]
+    assert scene.after(0) == ["· asking p/m: retry 1 of 2 in 1 s (the stream was cut)"]
     assert scene.after(4) == ["· asking p/m, retry 1 of 2 … 4 s"]
 
 

@@ -129,13 +129,11 @@ class Working:
                 self._waits[turn] = _Wait(f"{whose}hooks at {Stage.BEFORE_LLM}", at, at)
             case LlmRequest(Model=model):
                 self._waits[turn] = _Wait(f"{whose}asking {model}", at, at)
-            case LlmRetry(Attempt=tried, MaxRetries=most, Reason=kind, Error=error, Backoff=ns) if (
-                turn in self._waits
-            ):
+            case LlmRetry(Attempt=tried, MaxRetries=most, Error=error, Backoff=ns) if turn in self._waits:
                 wait = self._waits[turn]
                 # What came of the try before is gone.
                 wait.what, wait.tried = wait.asking or wait.what, f"retry {tried} of {most}"
-                wait.until, wait.why, wait.quiet = at + ns / 1e9, f"{kind}: {error}", at - QUIET_S
+                wait.until, wait.why, wait.quiet = at + ns / 1e9, error, at - QUIET_S
             case CallWritten(piece=piece) if turn in self._waits:
                 wait = self._waits[turn]
                 wait.asking, wait.what = wait.asking or wait.what, f"{whose}writing a call of {piece.name}"
