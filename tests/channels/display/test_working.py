@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from hookgate.channels.terminal.display.working import QUIET_S, Working
+from hookgate.channels.terminal.display.working import OBSERVED, QUIET_S, Working
 from hookgate.protocol.chat import Chat, Inbound
 from hookgate.protocol.delta import CallPiece
 from hookgate.protocol.effects import ProcessEffect
@@ -48,6 +48,7 @@ class Scene:
 
     def hear(self, *payloads: Payload, step: Step = STEP) -> None:
         for payload in payloads:
+            assert payload.kind in OBSERVED, "nothing else is heard"
             ended = self.working.hear(Event(payload, step, 1, round(self.now * 1e9)))
             self.ended += [f"{ended.line}{'' if ended.well else ' !'}"] if ended else []
 
