@@ -33,10 +33,11 @@ class Reading:
         """Whether a yes of theirs counts there."""
         if (stored.id, person) in self._read:
             return True
-        here = (chat.channel, chat.chat_id)
-        place = next((it for it in stored.places if (it.channel, it.chat_id) == here), None)
-        if place is None:
-            return False
+        on_channel = (it for it in stored.places if it.channel == chat.channel)
+        places = [it for it in on_channel if chat.chat_id in ("", it.chat_id)]
+        return bool(places) and all(self._shows(stored, it) for it in places)
+
+    def _shows(self, stored: StoredRequest, place: Chat) -> bool:
         channel = self._channels.get(place.channel)
         if isinstance(channel, ShowingChannel):
             return channel.shows_whole(stored.shown.seen_from(place))

@@ -222,13 +222,12 @@ class Approvals:
         if vote.approved and self._waiting.shows_other(stored, decision.files, SCRIPT_CHANGED):
             return Outcome(False, "void", f"Not counted: {SCRIPT_CHANGED}.")
         if vote.approved and decision.within:
-            true = stored.shown.unredacted or stored.shown
-            prefix = self.grants.narrowed(true.call, decision.within)
+            prefix = self.grants.narrowed((stored.shown.unredacted or stored.shown).call, decision.within)
             vote = replace(vote, prefix=prefix) if prefix else replace(vote, grant="once")
         return outcome(await self._waiting.vote(stored, vote))
 
     def told(self, stored: StoredRequest, chat: Chat) -> None:
-        """All of it is on its way to whoever has asked for that there."""
+        """All of it, to whoever has asked for that there."""
         self._reading.add(stored, self.deciders.people.known_as(requester(chat)), chat)
 
     async def standing(self, request: str) -> Standing | None:

@@ -135,8 +135,9 @@ def reason_said(text: str) -> str:
 class Decision:
     """A refusal has no grant; `by` is who decided, for the record. A grant that was not offered counts once.
     `within`: the grant is for commands that begin so, or for paths in there, alone. `files`: the digest of the files
-    that whoever decides was shown, as it was drawn for them; None: none were. `said_in`: the chat where a command or
-    a button says so, which may not have shown all of it; None: whoever decides had all of it before them."""
+    that whoever decides was shown, as it was drawn for them; None: none were. `said_in`: the chat where a command
+    says so, or the channel alone (`chat_id` empty) of the card whose button does, which may not have shown all of it;
+    None: whoever decides had all of it before them."""
 
     approved: bool
     by: str

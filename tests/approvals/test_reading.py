@@ -85,6 +85,13 @@ async def test_a_yes_in_a_chat_that_shows_all_counts_at_once(channel: Person) ->
         assert (await waits.says()).counted
 
 
+@pytest.mark.parametrize("whole", [True, False])
+async def test_a_button_counts_where_the_cards_of_its_channel_show_all(whole: bool) -> None:
+    async with waiting(Showing(whole=whole)) as waits:
+        assert (await waits.says(chat=Chat("telegram", ""))).counted == whole
+        assert not (await waits.says(chat=Chat("slack", ""))).counted
+
+
 async def test_a_person_reads_under_one_id_and_says_yes_under_another() -> None:
     ann = Known("ann", (ANN, Voter("slack", "U1")), ("approver",))
     async with waiting(Showing(), People((ann,))) as waits:

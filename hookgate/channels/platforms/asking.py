@@ -107,7 +107,8 @@ class Asking:
         if pressed.is_there:
             # A client may send whatever data with whatever message: the platform's word is what buttons that has.
             await self._parts.journal.decisions.shown(request, self._place(pressed), pressed.message_id)
-        decision = replace(decision, said_in=self._place(pressed))
+        # Which chat that is a platform may have forgotten, or call by another id since.
+        decision = replace(decision, said_in=Chat(self._channel, ""))
         self._tell(pressed, await self._parts.decide(request, decision, Voter(self._channel, pressed.user)))
 
     def shows_whole(self, request: ApprovalRequest) -> bool:

@@ -14,6 +14,7 @@ import trio
 
 from hookgate.channels.approving import Picture, asking
 from hookgate.channels.printable import RESET, coloured, named, printable
+from hookgate.channels.terminal.asked import Asked
 from hookgate.channels.terminal.dialogue import WHOLE, Ask, Console, Dialogue, Size, View, hold
 from hookgate.channels.terminal.display.answer import Answer, prepare
 from hookgate.channels.terminal.display.attachment import attachment
@@ -67,10 +68,8 @@ class Terminal:
         """What a call would make of a file, where that can be shown."""
         self.tells_refusals = True
         """Of calls that nobody can be asked about; else a notice says that."""
-        self._asked = 0
         self._question: Dialogue | None = None
-        self._dialogues: list[Dialogue] = []
-        """The one that stands open, and those that wait for its end."""
+        self._asked = Asked()
         self._over_at = 0.0
         self._one_at_a_time = trio.Lock()
         self._held = Held(self.between)
@@ -209,13 +208,10 @@ class Terminal:
             self.between(f"· {outcome.text}")
 
     def shows_whole(self, request: ApprovalRequest) -> bool:
-        """One that waits for its turn has not been shown yet."""
-        return any(it.read for it in self._dialogues if it.request == request.id)
+        return self._asked.shows_whole(request.id)
 
     def viewed(self, request: str) -> None:
-        for dialogue in self._dialogues:
-            if dialogue.request == request:
-                dialogue.viewed()
+        self._asked.viewed(request)
 
     @property
     def asks(self) -> bool:
@@ -233,21 +229,12 @@ class Terminal:
         answer any more."""
         if self._ask is None:
             return None
-        self._dialogues.append(dialogue)
-        if self.asks and self.screen.live:
-            self.screen.write(f"  (this is {self._asked} of {self._among})\n")
-        try:
+        with self._asked.among(dialogue):
+            if self.asks and self.screen.live:
+                self.screen.write(f"  (this is {self._asked.place})\n")
             async with self._one_at_a_time:
-                self._asked += 1
-                dialogue.place = f"{self._asked} of {self._among}" if self._among > 1 else ""
+                self._asked.begin(dialogue)
                 return await self._hold(dialogue, self._ask)
-        finally:
-            self._dialogues.remove(dialogue)
-            self._asked = self._asked if self._dialogues else 0
-
-    @property
-    def _among(self) -> int:
-        return self._asked + len(self._dialogues) - 1
 
     async def _hold(self, dialogue: Dialogue, ask: Ask) -> str | None:
         self._end_answer()
