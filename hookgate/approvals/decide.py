@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 
 from hookgate.approvals.people import REQUESTER, ROLE, People, people_named
 from hookgate.protocol.approval import GRANTS, ApprovalRequest, Decision, Grant, Outcome, Voter
@@ -12,6 +12,18 @@ NOBODY = "nobody"
 """Whose no it is where time or a broken chat has decided."""
 UNKNOWN = Outcome(False, "unknown", "There is no such request.")
 SEVERAL = Outcome(False, "unknown", "There are several that begin so: say more of its id.")
+LEAST_TYPED = 4
+"""Characters of an id: what comes to wait meanwhile is not to be meant by a slip."""
+SHORT = Outcome(False, "unknown", f"Say more of its id: at least {LEAST_TYPED} characters.")
+
+
+def meant(typed: str, found: Sequence[str]) -> str | Outcome:
+    """The one id that somebody means who has typed so much of it, or what they read. `found`: those that begin so."""
+    if len(typed) < LEAST_TYPED:
+        return SHORT
+    if len(found) > 1:
+        return SEVERAL
+    return found[0] if found else UNKNOWN
 
 
 def counted(request: ApprovalRequest, decision: object, people: People, voter: Voter) -> Vote:
@@ -32,6 +44,12 @@ def _granted(request: ApprovalRequest, asked: object) -> Grant:
 
 def outcome(standing: Standing) -> Outcome:
     return Outcome(standing.counted, standing.state, _said(standing))
+
+
+def unread(request: ApprovalRequest) -> Outcome:
+    """Of a yes to what has not been shown as a whole."""
+    told = f"Not counted: not all of it has been shown. /pending {request.id[:8]} shows all; after that a yes counts."
+    return Outcome(False, "open", told)
 
 
 def not_yours(standing: Standing, limit: Iterable[str] = ()) -> Outcome:

@@ -23,11 +23,13 @@ from hookgate.approvals.decide import (
     not_yours,
     outcome,
     refusal_reason,
+    unread,
 )
 from hookgate.approvals.deciders import Deciders
 from hookgate.approvals.grants import Extent, Grants, Parts
 from hookgate.approvals.people import People, requester
 from hookgate.approvals.places import Place, nobody_reached, places
+from hookgate.approvals.reading import Reading
 from hookgate.approvals.rules import Rule
 from hookgate.approvals.telling import asked_elsewhere, cards
 from hookgate.approvals.waiting import Waiting
@@ -45,8 +47,6 @@ from hookgate.protocol.values import Step, ToolCall
 log = structlog.get_logger("hookgate.approvals")
 
 RULES_CHANGED = "the rules for it have changed"
-LEAST_TYPED = 4
-"""Characters of an id."""
 SCRIPT_CHANGED = "a file that it runs or changes is another one than was shown"
 PEOPLE_CHANGED = "who may decide it has changed"
 
@@ -85,6 +85,7 @@ class Approvals:
         self.revision = ruling.revision(self._rules)
         self.deciders = Deciders(people or People())
         self._journal, self._decisions, self._around = journal, journal.decisions, around
+        self._reading = Reading(around.channels)
         self.grants = Grants(journal.decisions, Extent(around.directory, around.clock, around.parts))
         self._waiting = Waiting(journal, around.clock, lambda request: partial(self.decide, request))
 
@@ -215,21 +216,25 @@ class Approvals:
         if not self.deciders.may(stored, voter):
             return not_yours(standing, self.deciders.limit(standing.request.shown.chat))
         vote = counted(stored.shown, decision, self.deciders.people, voter)
+        chat = decision.said_in if vote.approved and standing.state == "open" else None
+        if chat is not None and not self._reading.done(stored, vote.person, chat):
+            return unread(stored.shown)
         if vote.approved and self._waiting.shows_other(stored, decision.files, SCRIPT_CHANGED):
             return Outcome(False, "void", f"Not counted: {SCRIPT_CHANGED}.")
         if vote.approved and decision.within:
-            true = stored.shown.unredacted or stored.shown
-            prefix = self.grants.narrowed(true.call, decision.within)
+            prefix = self.grants.narrowed((stored.shown.unredacted or stored.shown).call, decision.within)
             vote = replace(vote, prefix=prefix) if prefix else replace(vote, grant="once")
         return outcome(await self._waiting.vote(stored, vote))
+
+    def told(self, stored: StoredRequest, chat: Chat) -> None:
+        """All of it, to whoever has asked for that there."""
+        self._reading.add(stored, self.deciders.people.known_as(requester(chat)), chat)
 
     async def standing(self, request: str) -> Standing | None:
         return await self._decisions.standing(request)
 
     async def named(self, text: str) -> tuple[str, ...]:
         """The requests that somebody may mean who types so much of an id: all that wait, else two of the rest."""
-        if len(text) < LEAST_TYPED:
-            return ()
         waiting = tuple(it.id for it in await self.pending() if it.id.startswith(text))
         return waiting or await self._decisions.beginning(text)
 

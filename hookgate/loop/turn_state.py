@@ -36,7 +36,8 @@ MAX_STEERING = 32
 @dataclass
 class Progress:
     """How far a turn has come, for its end, whatever that is. `read`: what people have read of a reply that broke off
-    and stands in no transcript yet. `failure`: what ended it."""
+    and stands in no transcript yet. `failure`: what ended it. `renewed`: another conversation has begun in its
+    chat."""
 
     step: Step | None = None
     status: str = "aborted"
@@ -44,6 +45,7 @@ class Progress:
     iterations: int = 0
     read: tuple[Message, ...] = ()
     failure: Exception | None = None
+    renewed: bool = False
 
 
 @dataclass(frozen=True)

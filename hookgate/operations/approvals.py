@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from hookgate.approvals.decide import SEVERAL
+from hookgate.approvals.decide import meant
 from hookgate.approvals.requests import Approvals
 from hookgate.protocol.approval import OPERATOR, Decision, Outcome, Voter
 from hookgate.protocol.dataclasses import dataclass
@@ -58,10 +58,9 @@ async def decide(approvals: Approvals, request: str, decision: Decision, by: Vot
     `request`: an id, or as much of it as means one alone. `by`: the operator, where they are known as somebody: it
     counts as that person's where they may decide it, and else as an operator's, but for a call of their own.
     """
-    found = await approvals.named(request)
-    if len(found) > 1:
-        return SEVERAL
-    id_ = found[0] if found else request
+    id_ = meant(request, await approvals.named(request))
+    if isinstance(id_, Outcome):
+        return id_
     standing = await approvals.standing(id_)
     voter = by if standing is None else _capacity(approvals, standing.request, by)
     return await approvals.decide(id_, decision, voter)

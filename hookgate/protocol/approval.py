@@ -135,7 +135,9 @@ def reason_said(text: str) -> str:
 class Decision:
     """A refusal has no grant; `by` is who decided, for the record. A grant that was not offered counts once.
     `within`: the grant is for commands that begin so, or for paths in there, alone. `files`: the digest of the files
-    that whoever decides was shown, as it was drawn for them; None: none were."""
+    that whoever decides was shown, as it was drawn for them; None: none were. `said_in`: the chat where a command
+    says so, or the channel alone (`chat_id` empty) of the card whose button does, which may not have shown all of it;
+    None: whoever decides had all of it before them."""
 
     approved: bool
     by: str
@@ -143,6 +145,7 @@ class Decision:
     grant: Grant = "once"
     within: str = ""
     files: str | None = None
+    said_in: Chat | None = None
 
 
 class CannotAsk(Exception):

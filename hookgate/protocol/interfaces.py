@@ -141,6 +141,25 @@ class AskingChannel(Channel, Protocol):
 
 
 @runtime_checkable
+class ShowingChannel(Channel, Protocol):
+    """It knows how much of a request is seen; of other channels an asking one shows all, and of the rest nobody
+    knows."""
+
+    def shows_whole(self, request: ApprovalRequest) -> bool:
+        """Whether all of it is seen in its chat, where it is asked about."""
+        ...
+
+
+@runtime_checkable
+class FoldingChannel(ShowingChannel, AskingChannel, Protocol):
+    """Whoever answers in place is first shown a part of what is long."""
+
+    def viewed(self, request: str) -> None:
+        """They have just been told all of this one."""
+        ...
+
+
+@runtime_checkable
 class EditingChannel(Channel, Protocol):
     """Its `limits` say how often. What the model writes is shown there by messages that are edited; `stream` and its
     like may do nothing."""

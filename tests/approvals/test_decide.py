@@ -6,7 +6,17 @@ from dataclasses import replace
 
 import pytest
 
-from hookgate.approvals.decide import counted, not_yours, outcome, refusal_reason, so_far
+from hookgate.approvals.decide import (
+    SEVERAL,
+    SHORT,
+    UNKNOWN,
+    counted,
+    meant,
+    not_yours,
+    outcome,
+    refusal_reason,
+    so_far,
+)
 from hookgate.approvals.people import People, Person, may, read_id
 from hookgate.protocol.approval import OPERATOR, ApprovalRequest, Decision, Outcome, RequestState, Terms, Voter
 from hookgate.protocol.chat import Chat
@@ -158,7 +168,14 @@ async def test_the_beginning_of_an_id_means_all_that_wait_and_where_none_does_wh
         await decisions.void(f"abcd{n}", "the turn was stopped")
     assert await house.approvals.named("abcd") == ("abcd2", "abcd3", "abcd4")
     assert await house.approvals.named("abcd1") == ("abcd1",)
-    assert await house.approvals.named("abc") == ()
+
+
+def test_less_than_four_characters_mean_no_request_however_few_begin_so() -> None:
+    assert meant("abc", ("abcd",)) == SHORT
+    assert "at least 4 characters" in SHORT.text
+    assert meant("abcd", ("abcd",)) == "abcd"
+    assert meant("abcd", ("abcd1", "abcd2")) == SEVERAL
+    assert meant("abcd", ()) == UNKNOWN
 
 
 KNOWN = People([*PEOPLE_LISTED, Person("eve", (Voter("telegram", "66"),), paired=True)])

@@ -44,6 +44,7 @@ class Storing:
     received: list[Inbound] = field(default_factory=list)
     offsets: list[str] = field(default_factory=list)
     strangers: set[str] = field(default_factory=set[str])
+    said: list[Decision] = field(default_factory=list[Decision])
 
     @property
     def parts(self) -> PlatformParts:
@@ -71,6 +72,7 @@ class Storing:
         return accepted
 
     async def _decide(self, request: str, decision: Decision, voter: Voter) -> Outcome:
+        self.said.append(decision)
         decisions = self.journal.decisions
         standing = await decisions.standing(request)
         if standing is None:

@@ -321,6 +321,19 @@ async def test_conversations_are_listed_by_the_time_that_is_shown_whatever_has_b
     assert [it["last_at"] for it in rows] == sorted((it["last_at"] for it in rows), reverse=True)
 
 
+async def test_where_all_is_kept_by_name_a_wrong_one_is_told_so(tmp_path: Path) -> None:
+    write_config(tmp_path)
+    await keep_old(tmp_path / "journal.sessions" / "cli" / "work.db")
+    for command in ("show", "export", "forget"):
+        refused = await hookgate(tmp_path, "sessions", command, "wrong")
+        why = "no conversation wrong is stored, and none is kept by that name: `hookgate sessions list` has those"
+        assert (refused.returncode, refused.stderr) == (1, f"hookgate: {why} that are\n")
+    unknown = await hookgate(tmp_path, "where", "hello")
+    assert (unknown.returncode, MISSING in unknown.stderr) == (1, False)
+    assert unknown.stderr.endswith(" with --session NAME; `hookgate sessions list` has the names\n")
+    assert "work" in await said(tmp_path, "sessions", "list")
+
+
 async def test_a_conversation_that_is_kept_is_found_by_its_name(tmp_path: Path) -> None:
     write_config(tmp_path)
     kept = tmp_path / "journal.sessions"

@@ -180,7 +180,7 @@ class Bench:
         rules: Sequence[Rule] = agent.pop("rules", ())
         providers: Mapping[str, Provider] = agent.pop("providers", {"p": self.provider})
         self.journal: MemoryJournal = agent.pop("journal", None) or MemoryJournal()
-        approvals = Approvals(rules, self.journal, Surroundings(gate.events.emit))
+        approvals = Approvals(rules, self.journal, Surroundings(gate.events.emit, channels={"test": self.room}))
         usual = Agent("main", "p/m", "", providers, gate, _registry(tools), approvals, retries=Retries(2, 0.001, 0.5))
         self.agent = replace(usual, **agent)
         places = Places(max_turns)

@@ -48,6 +48,10 @@ class Cards(Protocol):
         """The id of the message. Raises Undelivered."""
         ...
 
+    def shows_whole(self, request: ApprovalRequest) -> bool:
+        """Whether its card leaves nothing out."""
+        ...
+
     async def change(self, chat: Chat, message_id: str, standing: Standing | None) -> None:
         """As it stands by now; None: nobody knows of it any more, so that it only loses its buttons. Raises
         Undelivered."""
@@ -103,7 +107,13 @@ class Asking:
         if pressed.is_there:
             # A client may send whatever data with whatever message: the platform's word is what buttons that has.
             await self._parts.journal.decisions.shown(request, self._place(pressed), pressed.message_id)
+        # Which chat that is a platform may have forgotten, or call by another id since.
+        decision = replace(decision, said_in=Chat(self._channel, ""))
         self._tell(pressed, await self._parts.decide(request, decision, Voter(self._channel, pressed.user)))
+
+    def shows_whole(self, request: ApprovalRequest) -> bool:
+        """Whether its card leaves nothing out."""
+        return self._cards.shows_whole(request)
 
     def _place(self, pressed: Pressed) -> Chat:
         return Chat(self._channel, pressed.chat, chat_type="group", thread=pressed.thread)

@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 
 from hookgate.channels import outcome
 from hookgate.channels.platforms.units import units
-from hookgate.channels.printable import named, visible
+from hookgate.channels.printable import MAX_NAME_CHARS, named, visible
 from hookgate.protocol.approval import GRANTS, ApprovalRequest, Decision, Grant, RequestState
 from hookgate.protocol.codec import encode
 from hookgate.protocol.dataclasses import dataclass, replace
@@ -22,6 +22,7 @@ MOST = 3500
 LESS = (2500, 1500, 900, 400)
 """Where that, with what it takes to show it as it is, is more than a platform takes."""
 LEAST = 240
+UNCUT = 1 << 40
 MOST_ARGUMENTS = 12
 DENY = "no"
 MARKS: Mapping[RequestState, str] = {"approved": "✅", "spent": "✅", "expired": "⌛"}
@@ -79,6 +80,13 @@ def fitting(request: ApprovalRequest, became: str, fits: Callable[[Card], bool])
     are and how to read them."""
     cards = (card(request, became, most) for most in (MOST, *LESS))
     return next(filter(fits, cards), None) or _counted(request, became)
+
+
+def is_whole(shown: Card, request: ApprovalRequest) -> bool:
+    """Whether nothing is left out of what it shows, names included."""
+    names = (request.call.name, request.asked_by, request.extension, *request.call.arguments)
+    whole = card(request, shown.outcome, UNCUT)
+    return shown == whole and all(len(it) <= MAX_NAME_CHARS for it in names)
 
 
 def _counted(request: ApprovalRequest, became: str) -> Card:

@@ -13,6 +13,7 @@ from hookgate.channels.platforms.files import File, read_files
 from hookgate.channels.platforms.outgoing import Begun, written
 from hookgate.channels.platforms.reception import Connecting
 from hookgate.channels.platforms.typing import Typing
+from hookgate.protocol.approval import ApprovalRequest
 from hookgate.protocol.channel import ChannelLimits, ChannelState
 from hookgate.protocol.chat import Chat, Outbound
 from hookgate.protocol.events.event import Event
@@ -73,6 +74,9 @@ class PlatformChannel(ABC):
 
     def restart_stream(self, chat: Chat) -> None:  # noqa: B027 - nothing is to be done
         """Shown by `edit`."""
+
+    def shows_whole(self, request: ApprovalRequest) -> bool:
+        return self._asking.shows_whole(request)
 
     def hear(self, event: Event) -> None:
         self._typing.hear(event)

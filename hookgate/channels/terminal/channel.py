@@ -14,6 +14,7 @@ import trio
 
 from hookgate.channels.approving import USUAL, Picture, asking
 from hookgate.channels.printable import RESET, coloured, named, printable
+from hookgate.channels.terminal.asked import Asked
 from hookgate.channels.terminal.dialogue import WHOLE, Ask, Console, Dialogue, Size, View, hold
 from hookgate.channels.terminal.display.answer import Answer, prepare
 from hookgate.channels.terminal.display.attachment import attachment
@@ -60,18 +61,15 @@ class Terminal:
         *,
         rendered: bool = False,
     ) -> None:
-        self.screen = screen
-        self._ask = ask
-        self._size = size
-        self._view_text = view
+        self.screen, self._ask, self._size, self._view_text = screen, ask, size, view
         self.console: Console | None = None
         """Where whoever is asked sits; None: where all else is written."""
         self.picture: Draw | None = None
         """What a call would make of a file, where that can be shown."""
         self.tells_refusals = True
         """Of calls that nobody can be asked about; else a notice says that."""
-        self._waiting = self._asked = 0
         self._question: Dialogue | None = None
+        self._asked = Asked()
         self._over_at = 0.0
         self._one_at_a_time = trio.Lock()
         self._held = Held(self.between)
@@ -81,10 +79,8 @@ class Terminal:
         self._working = Working(NAME)
         self.replies: set[str] = set()
         """Ids of messages whose replies wait for no answer."""
-        self._streamed: list[str] = []
-        self._beside: list[str] = []
-        self._region = ""
-        self._stirred = trio.Event()
+        self._streamed, self._beside = list[str](), list[str]()
+        self._region, self._stirred = "", trio.Event()
 
     async def run(self) -> None:
         """Draws what streams, and for how long what runs has been running; until cancelled."""
@@ -200,6 +196,7 @@ class Terminal:
             raise CannotAsk(NOBODY)
         picture = await self.picture((request.unredacted or request).call) if self.picture is not None else None
         dialogue = asking(request, picture)
+        dialogue.request = request.id
         answer = await self.put(dialogue)
         if answer is None:
             raise CannotAsk("nobody answered")
@@ -211,6 +208,12 @@ class Terminal:
         outcome = await decide(no if grant is None else Decision(True, by, grant=grant, files=files))
         if not outcome.counted:
             self.between(f"· {outcome.text}")
+
+    def shows_whole(self, request: ApprovalRequest) -> bool:
+        return self._asked.shows_whole(request.id)
+
+    def viewed(self, request: str) -> None:
+        self._asked.viewed(request)
 
     @property
     def asks(self) -> bool:
@@ -229,18 +232,12 @@ class Terminal:
         answer any more."""
         if self._ask is None:
             return None
-        self._waiting += 1
-        if self.asks and self.screen.live:
-            self.screen.write(f"  (this is {self._asked} of {self._asked + self._waiting - 1})\n")
-        try:
+        with self._asked.among(dialogue):
+            if self.asks and self.screen.live:
+                self.screen.write(f"  (this is {self._asked.place})\n")
             async with self._one_at_a_time:
-                self._asked += 1
-                among = self._asked + self._waiting - 1
-                dialogue.place = f"{self._asked} of {among}" if among > 1 else ""
+                self._asked.begin(dialogue)
                 return await self._hold(dialogue, self._ask)
-        finally:
-            self._waiting -= 1
-            self._asked = self._asked if self._waiting else 0
 
     async def _hold(self, dialogue: Dialogue, ask: Ask) -> str | None:
         self._end_answer()
@@ -292,7 +289,9 @@ class Terminal:
     def _draw(self) -> None:
         """The live region. While a question stands open nothing of what runs is in it: it could look like one."""
         running = self._working.lines(time()) if self.screen.shows and not self.asks else []
-        lines = [*self._answer.rest, *(self._styled(self._folded(line), DIM) for line in running), *self._panel]
+        if self.screen.live:
+            running = [*map(self._folded, running)]
+        lines = [*self._answer.rest, *(self._styled(line, DIM) for line in running), *self._panel]
         region = "\n".join(lines)
         if region != self._region:
             self._region = region

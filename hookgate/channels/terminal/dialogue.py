@@ -71,10 +71,10 @@ YES_OR_NO = Answers({"y": "yes", "yes": "yes"})
 
 class Dialogue:
     """`revealed`: the same question with nothing hidden, where something is; `r` shows it. `place`: among those that
-    wait at the same time. `reason`: what was said with a no."""
+    wait at the same time. `reason`: what was said with a no. `request`: the id of the one it is about, if any."""
 
     def __init__(self, question: Question, answers: Answers, revealed: Question | None = None) -> None:
-        self.place = self.reason = ""
+        self.place = self.reason = self.request = ""
         self._question, self._answers, self._revealed = question, answers, revealed
         self._begun = self._small = self._read = self._unfolded = False
         self._told = self._prompt = ""
@@ -136,6 +136,11 @@ class Dialogue:
     def knows(self, typed: str) -> bool:
         """Whether this is one of the words for it, and nothing else."""
         return self._answers.knows(typed)
+
+    @property
+    def read(self) -> bool:
+        """Whether a yes counts."""
+        return self._read
 
     def viewed(self) -> None:
         """All of it has been seen, elsewhere."""

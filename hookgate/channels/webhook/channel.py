@@ -14,6 +14,7 @@ from hookgate.channels.webhook.envelope import Envelope, id_of
 from hookgate.channels.webhook.reading import EVENTS
 from hookgate.channels.webhook.sender import Sender
 from hookgate.channels.webhook.settings import WebhookParts, WebhookSettings
+from hookgate.protocol.approval import ApprovalRequest
 from hookgate.protocol.channel import ChannelLimits, ChannelState, Undelivered
 from hookgate.protocol.chat import Chat, Outbound
 from hookgate.protocol.codec import decode
@@ -105,6 +106,10 @@ class WebhookChannel:
             return envelope.event(outbound.chat.thread, cast("Mapping[str, Any]", decode(outbound.text)))
         files, notes = await read_files(self._parts.media, outbound.media, MAX_FILE)
         return envelope.message(outbound, files, notes)
+
+    def shows_whole(self, _request: ApprovalRequest) -> bool:
+        """Its event has all of the call."""
+        return True
 
     def stream(self, chat: Chat, text: str) -> None:
         """Answers are sent whole."""

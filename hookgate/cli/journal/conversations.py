@@ -6,14 +6,10 @@ from collections.abc import Iterator
 from contextlib import suppress
 from dataclasses import asdict
 from datetime import UTC, datetime
-from pathlib import Path
 from typing import TYPE_CHECKING
 
-from hookgate import config as configuration
-from hookgate.assembly.journals import conversation_files
 from hookgate.channels.printable import printable
-from hookgate.channels.terminal.channel import NAME as CHANNEL
-from hookgate.cli.journal.file import journal_of, write_lines
+from hookgate.cli.journal.file import journal_of, kept_by_name, write_lines
 from hookgate.cli.journal.place import Place
 from hookgate.cli.printing import counted, say, say_json, table, to_stderr, width_shown
 from hookgate.program.endings import FAILED
@@ -24,10 +20,12 @@ if TYPE_CHECKING:
     from hookgate.protocol.journal.values import Entry
     from hookgate.protocol.journal.views import SessionRow
 
+NAMED = "`hookgate sessions list` has those that are"
+
 
 def list_sessions(place: Place, *, as_json: bool) -> int:
     """Raises ConfigError and StoreFailed, as all do."""
-    places = [(place.session, journal_of(place)), *(() if place.session else _kept(place))]
+    places = [(place.session, journal_of(place)), *(() if place.session else kept_by_name(place))]
     found = [(name, row) for name, file in places for row in _rows(file, named=bool(place.session))]
     rows = sorted(found, key=lambda it: it[1].last_at, reverse=True)
     if as_json:
@@ -37,13 +35,6 @@ def list_sessions(place: Place, *, as_json: bool) -> int:
     ]:
         say(line)
     return 0
-
-
-def _kept(place: Place) -> list[tuple[str, Path]]:
-    """Conversations that are kept by name: the name and the file."""
-    config, _file = configuration.load(place.config_file)
-    files = conversation_files(config)
-    return [(f"{it.parent.name}/{it.stem}".removeprefix(f"{CHANNEL}/"), it) for it in files]
 
 
 def _rows(file: JournalPlace, *, named: bool) -> tuple[SessionRow, ...]:
@@ -79,12 +70,14 @@ def _found(id_: str, place: Place, *, newest: bool = True) -> tuple[JournalPlace
     own = journal_of(place)
     if place.session or _holds(own, id_):
         return own, id_
-    kept = _kept(place)
+    kept = kept_by_name(place)
     by_name = [it for it in kept if it[0] == id_] or [it for it in kept if it[1].stem == id_]
     found = by_name or [it for it in kept if _holds(it[1], id_)]
     if len(found) > 1:
         names = ", ".join(name for name, _file in found)
         raise StoreFailed(f"{id_} is kept by several names: add --session NAME, one of {names}")
+    if kept and not found and not is_there(own):
+        raise StoreFailed(f"no conversation {id_} is stored, and none is kept by that name: {NAMED}")
     [(name, file)] = found or [("", own)]
     return file, _of_name(name, file, newest=newest) if by_name else id_
 

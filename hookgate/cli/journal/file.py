@@ -37,6 +37,13 @@ def journal_of(place: Place) -> JournalPlace:
     return others[0] if len(others) == 1 else file
 
 
+def kept_by_name(place: Place) -> list[tuple[str, Path]]:
+    """Conversations that are: the name and the file. Raises ConfigError."""
+    config, _file = configuration.load(place.config_file)
+    files = conversation_files(config)
+    return [(f"{it.parent.name}/{it.stem}".removeprefix(f"{CHANNEL}/"), it) for it in files]
+
+
 def check_file(place: Place) -> int:
     """Raises ConfigError and StoreFailed, as all do."""
     from hookgate.store.journal.operators.looking import check

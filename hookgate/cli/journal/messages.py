@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, cast
 
 from hookgate import config as configuration
 from hookgate.channels.printable import printable
-from hookgate.cli.journal.file import journal_of
+from hookgate.cli.journal.file import journal_of, kept_by_name
 from hookgate.cli.journal.place import Place
 from hookgate.cli.printing import counted, failed, moment, say, say_json, table
 from hookgate.cli.running import Running, looked_at, others, unasked
@@ -33,6 +33,10 @@ if TYPE_CHECKING:
 
 METHOD, LIVE = "journal.find", "journal.where"
 """The first is answered where there is a journal that outlives the process, the second everywhere."""
+ELSEWHERE = (
+    "is not there: no gateway has stored anything yet. Conversations that are kept by name are looked through with "
+    "--session NAME; `hookgate sessions list` has the names"
+)
 TEXT = 60
 MOST = 20
 """Of messages that were not named by their ids, the newest."""
@@ -115,6 +119,8 @@ def _look(words: str, place: Place, gateway: Running | None) -> _Looked:
     file = place_of(gateway.journal) if gateway is not None and gateway.journal else journal_of(place)
     if not (words or place.session or is_there(file)):
         return _Looked(file, (), {})
+    if not (place.session or is_there(file)) and kept_by_name(place):
+        raise StoreFailed(f"{file} {ELSEWHERE}")
     ids = _ids(words, place, gateway)
     with open_look_at(file) as tables:
         found = find_messages(tables, whole_id(words))

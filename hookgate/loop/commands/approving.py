@@ -8,7 +8,7 @@ from functools import partial
 
 import trio
 
-from hookgate.approvals.decide import SEVERAL, UNKNOWN, so_far
+from hookgate.approvals.decide import SEVERAL, meant, so_far
 from hookgate.approvals.people import requester
 from hookgate.approvals.requests import Approvals
 from hookgate.loop.commands.table import Command, Invocation
@@ -77,8 +77,9 @@ async def _approved(of: Callable[[Chat], Approvals], keyed: Collection[str], inv
         return f"{word!r} is nothing that a yes can be for: {', '.join(GRANTS)}."
     if grant in ("1h", "always") and invocation.inbound.chat.channel in keyed:
         return TOO_LONG
-    decision = Decision(True, invocation.inbound.chat.identity, grant=grant, within=within.strip())
-    return await _decided(of(invocation.inbound.chat), invocation, request, decision)
+    chat = invocation.inbound.chat
+    decision = Decision(True, chat.identity, grant=grant, within=within.strip(), said_in=chat)
+    return await _decided(of(chat), invocation, request, decision)
 
 
 async def _denied(of: Callable[[Chat], Approvals], invocation: Invocation) -> str:
@@ -90,12 +91,10 @@ async def _denied(of: Callable[[Chat], Approvals], invocation: Invocation) -> st
 async def _decided(approvals: Approvals, invocation: Invocation, request: str, decision: Decision) -> str:
     if not request:
         return WHICH
-    found = await approvals.named(request)
-    if len(found) > 1:
-        return SEVERAL.text
-    if not found:
-        return UNKNOWN.text
-    return (await approvals.decide(found[0], decision, requester(invocation.inbound.chat))).text
+    found = meant(request, await approvals.named(request))
+    if isinstance(found, str):
+        found = await approvals.decide(found, decision, requester(invocation.inbound.chat))
+    return found.text
 
 
 async def _pending(of: Callable[[Chat], Approvals], invocation: Invocation) -> str:
@@ -104,20 +103,32 @@ async def _pending(of: Callable[[Chat], Approvals], invocation: Invocation) -> s
     if invocation.args:
         waiting = tuple(it for it in waiting if it.request.id.startswith(invocation.args))
     lines = [_waiting(it, whole=bool(invocation.args)) for it in waiting]
+    for standing in waiting:
+        if invocation.args or not _is_cut(standing):
+            of(chat).told(standing.request, chat)
     return "\n".join(lines) or "Nothing waits for your word."
 
 
 def _waiting(standing: Standing, *, whole: bool) -> str:
     """With what hides secrets; cut only where that is said."""
-    stored = standing.request
-    shown, arguments = stored.shown, canonical(stored.shown.call.arguments).decode("utf-8", "replace")
-    if len(arguments) > MOST_SHOWN and not whole:
+    stored, arguments = standing.request, _arguments(standing)
+    shown = stored.shown
+    if _is_cut(standing) and not whole:
         left = len(arguments) - MOST_SHOWN
         arguments = f"{arguments[:MOST_SHOWN]} [{left} more characters: /pending {stored.id[:SHORT]} shows all]"
     said = so_far(standing)
     head = f"{stored.id[:SHORT]} {shown.title} ({shown.asked_by}, {shown.chat.session_key})"
     text = f"\n  {shown.text}" if shown.text else ""
-    return f"{head}{' ' + said if said else ''}{text}\n  {shown.call.name} {arguments}"
+    always = f"\n  always would be for {shown.always}" if shown.always else ""
+    return f"{head}{' ' + said if said else ''}{text}{always}\n  {shown.call.name} {arguments}"
+
+
+def _is_cut(standing: Standing) -> bool:
+    return len(_arguments(standing)) > MOST_SHOWN
+
+
+def _arguments(standing: Standing) -> str:
+    return canonical(standing.request.shown.call.arguments).decode("utf-8", "replace")
 
 
 async def _ids_waiting(of: Callable[[Chat], Approvals], chat: Chat) -> list[str]:

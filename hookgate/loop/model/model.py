@@ -37,7 +37,7 @@ async def complete(
             # No warning: whoever asked is told in the chat, and a terminal's log is the chat's own screen.
             log.info("model_call_failed", **why, retry_in_s=wait_s)
             if wait_s is None:
-                raise
+                raise _given_up(agent.retries, attempt, error) from error.__cause__
             _announce(agent, step, (attempt, error, wait_s))
             on_text(None)
             await trio.sleep(wait_s)
@@ -75,11 +75,25 @@ async def _once(agent: Agent, request: LLMRequest, on_text: Callable[[Delta], No
 
 def _wait_s(retries: Retries, attempt: int, error: ProviderFailed) -> float | None:
     """None: not worth another try. What the endpoint asks for is honoured."""
-    if error.final or error.kind not in PASSING or attempt > _most(retries, error):
+    if not _passes(retries, attempt, error):
         return None
     if error.retry_after_s is not None:
         return error.retry_after_s if error.retry_after_s <= retries.longest_s else None
     return backoff_s(attempt, retries.first_s, retries.longest_s)
+
+
+def _given_up(retries: Retries, attempt: int, error: ProviderFailed) -> ProviderFailed:
+    """With why there is no other try, where the endpoint's own wish is why."""
+    wish = error.retry_after_s or 0.0
+    if not _passes(retries, attempt, error) or wish <= retries.longest_s:
+        return error
+    longest = f"{retries.longest_s:g} s (agent.retry_longest_ms)"
+    why = f"{error.reason}; it asks for a wait of {wish:g} s, and hookgate waits {longest} at most"
+    return ProviderFailed(error.kind, why, retry_after_s=wish, detail=error.detail, final=error.final)
+
+
+def _passes(retries: Retries, attempt: int, error: ProviderFailed) -> bool:
+    return not error.final and error.kind in PASSING and attempt <= _most(retries, error)
 
 
 def _most(retries: Retries, error: ProviderFailed) -> int:

@@ -155,7 +155,11 @@ def _shown(turn: Turn, step: Step, request: LLMRequest) -> Shown:
     text_calls, redactor = turn.text_calls(request.model), turn.redactor
     if turn.within is not None:
         return Shown(Watching(_to_nobody), None, redactor)
-    show = partial(turn.outlet.show, turn.transcript.held, turn.inbound.chat)
+
+    def show(text: str | None) -> None:
+        # What comes late would stand in the conversation that has begun there meanwhile.
+        if not turn.progress.renewed:
+            turn.outlet.show(turn.transcript.held, turn.inbound.chat, text)
 
     def tell(piece: CallPiece) -> None:
         turn.emit(CallWritten(piece), step)

@@ -107,6 +107,8 @@ class Session:
         self.transcript = Transcript(self._shared.journal.work, conversation or self.transcript.conversation)
         if self.jobs.current is not None and ends:
             self.jobs.current.stopped = RENEWED
+            if self._turn is not None:
+                self._turn.progress.renewed = True
             self.jobs.current.scope.cancel()
         return dropped
 

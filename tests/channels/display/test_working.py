@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from hookgate.channels.terminal.display.working import QUIET_S, Working
+from hookgate.channels.terminal.display.working import OBSERVED, QUIET_S, Working
 from hookgate.protocol.chat import Chat, Inbound
 from hookgate.protocol.delta import CallPiece
 from hookgate.protocol.effects import ProcessEffect
@@ -21,6 +21,7 @@ from hookgate.protocol.events.inside import (
 )
 from hookgate.protocol.events.payload import Payload
 from hookgate.protocol.events.payloads import (
+    ApprovalRequested,
     LlmRequest,
     LlmResponse,
     LlmRetry,
@@ -47,6 +48,7 @@ class Scene:
 
     def hear(self, *payloads: Payload, step: Step = STEP) -> None:
         for payload in payloads:
+            assert payload.kind in OBSERVED, "nothing else is heard"
             ended = self.working.hear(Event(payload, step, 1, round(self.now * 1e9)))
             self.ended += [f"{ended.line}{'' if ended.well else ' !'}"] if ended else []
 
@@ -76,11 +78,21 @@ def test_while_nothing_streams_it_says_what_is_waited_for_and_since_when() -> No
     assert (scene.after(9), scene.working.busy) == ([], False)
 
 
+def test_while_a_person_is_asked_nothing_else_is_waited_for() -> None:
+    scene = Scene()
+    scene.hear(StepBegan(1), ASKED, LlmResponse(0, 1, False), ReplyEnded("", None, (), "tool_use"))
+    assert scene.after(1) == ["· hooks at before_tool … 1 s"]
+    scene.hear(ApprovalRequested("r", "bash", "rule:a", "", 600.0, "d"))
+    assert (scene.after(6), scene.working.busy) == ([], False)
+    scene.hear(CallDecided(MAKE, "approved", "user"), ToolExecStart.of(MAKE))
+    assert scene.after(2) == ["· bash: make test … 2 s"]
+
+
 def test_before_another_try_it_counts_down_and_says_why() -> None:
     scene = Scene()
     scene.hear(ASKED, LlmRetry(1, 3, "rate_limit", "429: slow\x1b[2J down", 3_000_000_000))
-    assert scene.after(0) == ["· asking p/m: retry 1 of 3 in 3 s (rate_limit: 429: slow\\x1b[2J down)"]
-    assert scene.after(2.5) == ["· asking p/m: retry 1 of 3 in 1 s (rate_limit: 429: slow\\x1b[2J down)"]
+    assert scene.after(0) == ["· asking p/m: retry 1 of 3 in 3 s (429: slow\\x1b[2J down)"]
+    assert scene.after(2.5) == ["· asking p/m: retry 1 of 3 in 1 s (429: slow\\x1b[2J down)"]
     assert scene.after(1) == ["· asking p/m, retry 1 of 3 … 4 s"]
 
 
@@ -88,7 +100,7 @@ def test_of_a_call_that_broke_off_nothing_is_said_while_the_model_is_asked_again
     scene = Scene()
     written = [CallWritten(CallPiece(id, "ls")) for id in "12"]
     scene.hear(ASKED, *written, LlmRetry(1, 2, "network", "the stream was cut", 1_000_000_000))
-    assert scene.after(0) == ["· asking p/m: retry 1 of 2 in 1 s (network: the stream was cut)"]
+    assert scene.after(0) == ["· asking p/m: retry 1 of 2 in 1 s (the stream was cut)"]
     assert scene.after(4) == ["· asking p/m, retry 1 of 2 … 4 s"]
 
 

@@ -105,6 +105,11 @@ async def test_who_waits_for_a_person_too_long_reads_where_to_ask_and_gets_the_a
         still = (await api.ask("And?", session_id="s")).json()["choices"][0]["message"]["content"]
         assert "/approve " in still
         command = text[text.index("/approve ") :].split(" or ")[0]
+        refused = (await api.ask(command, session_id="s")).json()["choices"][0]["message"]["content"]
+        assert "Not counted: not all of it has been shown." in refused
+        assert not (tmp_path / "made.txt").exists()
+        shown = (await api.ask(command.replace("approve", "pending"), session_id="s")).json()
+        assert "made.txt" in shown["choices"][0]["message"]["content"]
         answered = (await api.ask(command, session_id="s")).json()["choices"][0]["message"]["content"]
         assert answered.endswith("It is made.")
         assert (tmp_path / "made.txt").exists()

@@ -206,6 +206,7 @@ async def test_a_call_that_waits_for_a_person_is_told_of_with_the_answer_after_t
         said, waiting, line = waits["output"]
         assert (said["content"][0]["text"], waiting["status"], waiting["output"]) == ("I look.", "incomplete", None)
         (request,) = re.findall(r"/approve (\w+)", line["content"][0]["text"])
+        await streamed(api, f"/pending {request}", user="ann")
         ended = (await streamed(api, f"/approve {request}", user="ann"))[-1]
         assert ended["type"] == "response.completed"
         texts = [it["content"][0]["text"] for it in ended["response"]["output"] if it["type"] == "message"]

@@ -100,6 +100,27 @@ def test_a_card_fits_and_names_each_argument_or_says_how_many_there_are(
     assert counted or all(is_named(it, shown, platform) for it in arguments)
 
 
+_NOWHERE: Any = None
+WHOLE: dict[str, Callable[[ApprovalRequest], bool]] = {
+    "discord": lambda it: discord.DiscordCards.shows_whole(_NOWHERE, it),
+    "telegram": lambda it: telegram.TelegramCards.shows_whole(_NOWHERE, it),
+    "slack": lambda it: slack.SlackCards.shows_whole(_NOWHERE, it),
+}
+
+
+@pytest.mark.parametrize("name", PLATFORMS)
+def test_a_card_is_whole_where_nothing_is_left_out_of_it(name: str) -> None:
+    whole, several = WHOLE[name], {str(n): n for n in range(20)}
+    assert whole(asked({"to": "mallory", "why": "x" * 100, "list": [1, 2]}))
+    assert whole(asked({**several}))
+    for cut in ({"why": "x" * 5000}, {"x" * 70: "1"}, {f"{n}": "y" * 300 for n in range(20)}):
+        request = asked(cut)
+        assert not whole(request), cut
+        shown = PLATFORMS[name].shown(request, "")
+        assert PLATFORMS[name].said("(70_characters)") in shown or "shows all" in shown
+    assert not whole(asked({}, text="z" * 4000))
+
+
 def test_a_text_with_no_room_is_its_length_alone() -> None:
     shown = cards.card(asked({str(n): "x" * 9000 for n in range(12)}), most=100)
     assert all(value.count("x") < 20 for _, value in shown.arguments)

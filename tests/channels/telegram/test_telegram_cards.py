@@ -33,6 +33,7 @@ async def test_a_button_decides_for_whoever_may_and_the_outcome_stays_in_the_tex
         assert "reply_markup" in fake.sent(-1005)[0]
         fake.press(card, "Allow", ANN)
         await fake.until(lambda: len(fake.called("answerCallbackQuery")) == 2)
+        assert [it.said_in for it in bench.gateway.said] == [Chat("tg", "")] * 2
         assert (await became(bench, "approved")).votes[-1].name == "Ann (7)"
         for chat in (-1005, 7):
             await fake.until(lambda chat=chat: "reply_markup" not in fake.sent(chat)[0])

@@ -131,9 +131,9 @@ def test_an_answer_grows_on_the_page_and_stays_as_the_server_rendered_it(live: L
     picture(page, "page")
 
 
-def asked(live: Live, turn: Turn, required: int = 1) -> None:
+def asked(live: Live, turn: Turn, required: int = 1, new: str = "tag: new\u202e") -> None:
     """A call that waits for so many people, shown as the loop does it."""
-    call = ToolCall("call_1", "edit", {"path": "deploy.toml", "oldText": "tag: old", "newText": "tag: new\u202e"})
+    call = ToolCall("call_1", "edit", {"path": "deploy.toml", "oldText": "tag: old", "newText": new})
     shown = ApprovalRequest(
         "r1",
         turn.chat,
@@ -326,6 +326,21 @@ def test_whoever_logs_in_by_name_leaves_nothing_behind(live: Live, people: Peopl
     expect(page.get_by_label("Name")).to_be_focused()
     expect(page.get_by_label("Token")).to_be_hidden()
     assert barriers(page) == []
+
+
+def test_a_yes_counts_once_what_is_folded_was_opened(live: Live, people: People) -> None:
+    page = people.enter()
+    turn = begun(live, page, "Deploy it.")
+    asked(live, turn, new="tag: new\n" * 300)
+    card = page.get_by_role("region", name="Approval: edit")
+    card.get_by_role("button", name="Approve").click()
+    expect(card.get_by_role("alert")).to_have_text("A yes counts once all of it has been shown: press Show all.")
+    standing = live.run(live.site.journal.decisions.standing, "r1")
+    assert standing
+    assert standing.state == "open"
+    card.get_by_role("button", name="Show all 2700 characters").click()
+    card.get_by_role("button", name="Approve").click()
+    expect(page.locator(".ask.done")).to_contain_text("approved by owner")
 
 
 def test_the_keyboard_is_enough(live: Live, people: People) -> None:

@@ -12,9 +12,11 @@ import trio
 
 from tests.cli.program import (
     DEADLINE_S,
+    HOOKGATE,
     PROMPT,
     Screen,
     configured,
+    environment,
     hook,
     leaves,
     none_left,
@@ -64,6 +66,17 @@ async def test_lines_of_a_pipe_are_answered_one_after_the_other(tmp_path: Path) 
     assert [line for line in lines if "." in line][-2:] == ["One.", "Two."]
     said = [message["content"] for message in server.requests[1].body["messages"] if message["role"] == "user"]
     assert said == ["first", "second"]
+
+
+async def test_whoever_reads_no_more_ends_the_chat_without_a_word(tmp_path: Path) -> None:
+    """In the middle of an answer, of which a pipe holds a part."""
+    async with open_model_server(says(*["a line of the answer\n" * 100] * 100)) as server:
+        folder = configured(tmp_path, server.base_url)
+        line = f"(echo go | {' '.join(HOOKGATE)} chat 2> said; echo $? > status) | head -3"
+        with trio.fail_after(DEADLINE_S):
+            await trio.run_process(["/bin/sh", "-c", line], cwd=folder, env=environment(folder), capture_stdout=True)
+    assert (folder / "status").read_text() == "141\n"
+    assert unwarned((folder / "said").read_text()) == ""
 
 
 @pytest.mark.parametrize("shows_denials", [False, True])

@@ -111,6 +111,39 @@ async def test_a_yes_before_the_end_was_read_is_none(tmp_path: Path) -> None:
     assert not (tmp_path / "made").exists()
 
 
+@pytest.mark.parametrize("way", ["approve", "question"])
+async def test_no_command_says_yes_to_what_was_not_shown_until_pending_has_shown_it(tmp_path: Path, way: str) -> None:
+    async with asked(tmp_path, "\n".join(f"echo {number}" for number in range(200)) + "\ntouch made") as screen:
+        await screen.sees("[v]iew, [w]hole, [n]o:")
+        await screen.type("/pending\r")
+        await screen.sees(" Run bash? (rule:shell,")
+        [id_] = re.findall(r"([0-9a-f]{8}) Run bash\?", screen.shown)
+        await screen.sees("[n]o:")
+        for grant in ("", " session"):
+            await screen.type(f"/approve {id_}{grant}\r")
+            await screen.sees("Not counted: not all of it has")
+            await screen.sees("[n]o:")
+        assert not (tmp_path / "made").exists()
+        await screen.type(f"/pending {id_}\r")
+        await screen.sees("echo 150")
+        await screen.sees(ASKED)
+        await screen.type("y\r" if way == "question" else f"/approve {id_}\r")
+    assert (tmp_path / "made").exists()
+
+
+async def test_a_command_says_yes_to_what_the_question_shows_whole(tmp_path: Path) -> None:
+    async with asked(tmp_path, "touch made") as screen:
+        await screen.sees(ASKED)
+        await screen.type("/pending\r")
+        await screen.sees(" Run bash? (rule:shell,")
+        [id_] = re.findall(r"([0-9a-f]{8}) Run bash\?", screen.shown)
+        await screen.type(f"/approve {id_[:3]}\r")
+        await screen.sees("Say more of its id: at least 4")
+        await screen.type(f"/approve {id_[:4]}\r")
+        await screen.sees("Allowed.")
+    assert (tmp_path / "made").exists()
+
+
 async def test_what_is_not_a_secret_is_shown_and_what_is_one_can_be_revealed(tmp_path: Path) -> None:
     token = "ghp_" + "a1B2" * 6
     async with asked(tmp_path, f"echo cookie: {token}; touch made") as screen:

@@ -223,7 +223,7 @@ async def test_a_sign_of_life_while_nothing_streams(tmp_path: Path) -> None:
     slow = fails(429, "slow\x1b[2J down", ("Retry-After", "2"))
     async with open_chat(tmp_path, slow, hang(says("x"), 0)) as (_server, screen):
         await screen.line("go")
-        await screen.sees("· asking p/m: retry 1 of 2 in 2 s (rate_limit: p: ")
+        await screen.sees("· asking p/m: retry 1 of 2 in 2 s (p: ")
         await screen.sees("retry 1 of 2 in 1 s")
         await screen.sees("· asking p/m, retry 1 of 2 … 3 s")
         await screen.type("\x03")

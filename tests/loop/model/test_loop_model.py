@@ -102,7 +102,15 @@ async def test_our_own_waits_double_up_to_their_limit(bench: MakeBench, autojump
 async def test_a_wait_that_is_too_long_is_not_waited_for(bench: MakeBench, autojump_clock: MockClock) -> None:
     made = bench(fails("rate_limit", retry_after_s=61.0), says("never"), retries=Retries(2, 1.0, 60.0))
     assert await waited(made) == 0
-    assert made.lines == ["The model call failed (rate_limit): p: api.test said no"]
+    assert made.lines == [
+        "The model call failed (rate_limit): p: api.test said no; it asks for a wait of 61 s, "
+        "and hookgate waits 60 s (agent.retry_longest_ms) at most"
+    ]
+
+
+async def test_of_a_wait_that_no_try_is_left_for_nothing_is_said(bench: MakeBench) -> None:
+    made = bench(fails("rate_limit", retry_after_s=61.0), retries=Retries(0, 1.0, 60.0))
+    assert await made.play() == ["The model call failed (rate_limit): p: api.test said no"]
 
 
 async def test_what_took_all_its_time_is_not_asked_again(bench: MakeBench) -> None:

@@ -11,6 +11,7 @@ import trio.testing
 from structlog.testing import capture_logs
 
 from hookgate.hooks.rules import Mount
+from hookgate.loop.calls.execution_policy import Around
 from hookgate.loop.gateway import BUSY
 from hookgate.loop.sessions.carried import MAX_NEWS
 from hookgate.loop.sessions.claims import LEASE_S
@@ -25,6 +26,7 @@ from hookgate.protocol.hook.stages import Question, Stage
 from hookgate.protocol.journal.values import Arrival, ArrivalKind, Claim, Unfinished
 from hookgate.protocol.values import ToolCall, ToolResult
 from hookgate.providers.scripted import ScriptStep
+from hookgate.redaction import Redactor
 from hookgate.store.journal import open_journal
 from hookgate.store.memory import MemoryJournal
 from hookgate.store.memory.intake import Intake
@@ -255,6 +257,24 @@ async def test_new_ends_the_running_turn_and_drops_what_waits(bench: MakeBench) 
         await made.idle()
     assert made.lines == ["A new conversation. Waiting messages dropped: 1.", "fresh"]
     assert [message.content for message in made.messages()] == ["three", "fresh"]
+
+
+@pytest.mark.parametrize(("typed", "seen"), [("/stop", "I say that"), ("/new", "I say ")])
+async def test_what_is_held_back_of_an_answer_never_enters_the_conversation_after_it(
+    bench: MakeBench, typed: str, seen: str
+) -> None:
+    around = Around(redactor=Redactor(["hunter2-hunter2"], salt=b"salt"))
+    made = bench(ScriptStep("I say that", hang=True), says("fresh"), around=around)
+    async with made.opened():
+        await made.say("one")
+        await trio.testing.wait_all_tasks_blocked()
+        assert made.room.streamed == "I say "
+        await made.say(typed)
+        await trio.testing.wait_all_tasks_blocked()
+        assert made.room.streamed == seen
+        await made.say("two")
+        await made.idle()
+    assert made.room.streamed == f"{seen}fresh"
 
 
 async def test_two_turns_of_one_conversation_never_overlap_not_even_after_new(bench: MakeBench) -> None:

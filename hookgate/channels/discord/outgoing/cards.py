@@ -22,6 +22,9 @@ class DiscordCards:
         key = f"card {request.id}"
         return await self._messages.post(request.chat, key, written(request), keyboard=cards.keyboard(request))
 
+    def shows_whole(self, request: ApprovalRequest) -> bool:
+        return cards.is_whole(_fitting(request), request)
+
     async def change(self, chat: Chat, message_id: str, standing: Standing | None) -> None:
         if standing is None:
             await self._messages.bare(chat, message_id)
@@ -37,7 +40,11 @@ class DiscordCards:
 
 
 def written(request: ApprovalRequest, outcome: str = "") -> str:
-    return _written(cards.fitting(request, outcome, lambda it: units(_written(it)) <= MOST))
+    return _written(_fitting(request, outcome))
+
+
+def _fitting(request: ApprovalRequest, outcome: str = "") -> cards.Card:
+    return cards.fitting(request, outcome, lambda it: units(_written(it)) <= MOST)
 
 
 def _written(card: cards.Card) -> str:

@@ -231,6 +231,7 @@ def _waiting(asked: Asked, standing: Standing) -> str:
     asks_here = any(it.session_key == chat.session_key for it in its.places)
     where = " or ".join((*((here,) if asks_here else ()), *(f"in {it}" for it in others)))
     return (
-        f"{its.shown.headline} It waits for a person: /approve {its.id[:8]} or /deny {its.id[:8]}, {where}. "
+        f"{its.shown.headline} It waits for a person: /pending {its.id[:8]} shows all of it, then "
+        f"/approve {its.id[:8]} or /deny {its.id[:8]}, {where}. "
         "The answer comes with the next message of this session."
     )

@@ -27,6 +27,9 @@ class SlackCards:
     async def show(self, request: ApprovalRequest) -> str:
         return await self._messages.post(request.chat, written(request, cards.keyboard(request)))
 
+    def shows_whole(self, request: ApprovalRequest) -> bool:
+        return cards.is_whole(_fitting(request), request)
+
     async def change(self, chat: Chat, message_id: str, standing: Standing | None) -> None:
         if standing is None:
             await self._messages.edit(chat, message_id, Text(GONE, []))
@@ -42,7 +45,7 @@ class SlackCards:
 
 
 def written(request: ApprovalRequest, keyboard: cards.Keyboard, outcome: str = "") -> Text:
-    card = cards.fitting(request, outcome, lambda it: units(it.text) <= MOST)
+    card = _fitting(request, outcome)
     elements = [_section(_text(card.title or " ", bold=True), _text("\n" + "\n".join(card.lines)))]
     for name, value in card.arguments:
         elements += [_section(_text(f"{name}:")), {"type": "rich_text_preformatted", "elements": [_text(value)]}]
@@ -52,6 +55,10 @@ def written(request: ApprovalRequest, keyboard: cards.Keyboard, outcome: str = "
     blocks: list[dict[str, Any]] = [{"type": "rich_text", "elements": elements}]
     blocks += [{"type": "actions", "elements": buttons}] if buttons else []
     return Text(escaped("\n".join(filter(None, (card.title, card.outcome)))), blocks)
+
+
+def _fitting(request: ApprovalRequest, outcome: str = "") -> cards.Card:
+    return cards.fitting(request, outcome, lambda it: units(it.text) <= MOST)
 
 
 def _section(*elements: dict[str, Any]) -> dict[str, Any]:

@@ -24,6 +24,9 @@ class TelegramCards:
     async def show(self, request: ApprovalRequest) -> str:
         return await self._messages.post(request.chat, written(request), cards.keyboard(request))
 
+    def shows_whole(self, request: ApprovalRequest) -> bool:
+        return cards.is_whole(_fitting(request), request)
+
     async def change(self, chat: Chat, message_id: str, standing: Standing | None) -> None:
         if standing is None:
             await self._messages.bare(chat, int(message_id or 0))
@@ -44,7 +47,11 @@ class TelegramCards:
 
 
 def written(request: ApprovalRequest, outcome: str = "") -> Text:
-    return _written(cards.fitting(request, outcome, lambda it: units(_written(it).plain) <= MOST))
+    return _written(_fitting(request, outcome))
+
+
+def _fitting(request: ApprovalRequest, outcome: str = "") -> cards.Card:
+    return cards.fitting(request, outcome, lambda it: units(_written(it).plain) <= MOST)
 
 
 def _written(card: cards.Card) -> Text:

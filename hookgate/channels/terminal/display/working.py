@@ -22,6 +22,7 @@ from hookgate.protocol.events.inside import (
     StepBegan,
 )
 from hookgate.protocol.events.payloads import (
+    ApprovalRequested,
     LlmRequest,
     LlmResponse,
     LlmRetry,
@@ -38,7 +39,7 @@ QUIET_S = 0.4
 MAX_ABOUT, MAX_REASON = 60, 200
 _KINDS: tuple[type[Payload], ...] = (
     *(StepBegan, LlmRequest, LlmRetry, LlmResponse, CallWritten, ReplyEnded, CompactionBegan, CompactionEnded),
-    *(ToolExecStart, CallDecided, ToolExecEnd, CallEnded, TurnEnd),
+    *(ApprovalRequested, ToolExecStart, CallDecided, ToolExecEnd, CallEnded, TurnEnd),
 )
 OBSERVED = tuple(kind.kind for kind in _KINDS)
 
@@ -134,13 +135,11 @@ class Working:
                 self._waits[turn] = _Wait(f"{whose}hooks at {Stage.BEFORE_LLM}", at, at)
             case LlmRequest(Model=model):
                 self._waits[turn] = _Wait(f"{whose}asking {model}", at, at)
-            case LlmRetry(Attempt=tried, MaxRetries=most, Reason=kind, Error=error, Backoff=ns) if (
-                turn in self._waits
-            ):
+            case LlmRetry(Attempt=tried, MaxRetries=most, Error=error, Backoff=ns) if turn in self._waits:
                 wait = self._waits[turn]
                 # What came of the try before is gone.
                 wait.what, wait.tried, wait.calls = wait.asking or wait.what, f"retry {tried} of {most}", False
-                wait.until, wait.why, wait.quiet = at + ns / 1e9, f"{kind}: {error}", at - QUIET_S
+                wait.until, wait.why, wait.quiet = at + ns / 1e9, error, at - QUIET_S
             case CallWritten(piece=piece) if turn in self._waits:
                 wait = self._waits[turn]
                 wait.asking, wait.what = wait.asking or wait.what, f"{whose}writing a call of {piece.name}"
@@ -152,6 +151,7 @@ class Working:
                 self._waits[turn] = _Wait(f"{whose}hooks at {Stage.BEFORE_TOOL}", at, at, calls=True)
             case CompactionBegan():
                 self._waits[turn] = _Wait("summing up the conversation", at, at)
+            # Hooks are done once a person is asked, whose time is no sign of life.
             case _:
                 self._waits.pop(turn, None)
 

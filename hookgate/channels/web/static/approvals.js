@@ -7,6 +7,7 @@ import { clock } from "./messages.js";
 const GRANTS = { once: "This call only", session: "Such calls in this chat", "1h": "Such calls for an hour", always: "Such calls from now on" };
 const FOLDED_CHARS = 1500;
 const FOLDED_END = 300;
+const UNREAD = "A yes counts once all of it has been shown: press Show all.";
 
 export class ApprovalCard {
   element = el("section", { class: "ask" });
@@ -76,6 +77,10 @@ export class ApprovalCard {
   }
 
   async #decide(approved) {
+    if (approved && this.element.querySelector("button.fold")) {
+      this.#said.textContent = UNREAD;
+      return;
+    }
     const grant = approved ? this.#grant.value || "once" : "once";
     this.#lock(true);
     try {
@@ -119,7 +124,7 @@ function longText(text) {
     return code;
   }
   const left = text.length - FOLDED_CHARS;
-  const all = el("button", { type: "button", class: "quiet", click: () => code.replaceChildren(visible(text)) }, `Show all ${text.length} characters (${left} are left out here)`);
+  const all = el("button", { type: "button", class: "quiet fold", click: () => code.replaceChildren(visible(text)) }, `Show all ${text.length} characters (${left} are left out here)`);
   code.append(visible(text.slice(0, FOLDED_CHARS - FOLDED_END)), all, visible(text.slice(-FOLDED_END)));
   return code;
 }

@@ -54,6 +54,8 @@ class PlainKeyboard:
         self.busy: Callable[[], bool] = bool
         self.folder = Path()
         self.screen = Plain(self._write)
+        self.gone = trio.Event()
+        """Whoever read what is written does so no more."""
         self._lines = lines
         self._wanted = wanted
         self._open = self._asks = False
@@ -103,11 +105,11 @@ class PlainKeyboard:
         line = ended if typed is None else typed
         self._within = False
         if line is None:
-            write("\n")
+            self._put("\n")
             raise EOFError
         # A terminal shows what is typed behind the prompt; the file that this may go to does not.
         if ahead or typed is None or not (sys.stdin.isatty() and sys.stdout.isatty()):
-            write(f"{line}\n")
+            self._put(f"{line}\n")
         return line
 
     async def _typed(self) -> str | None:
@@ -130,24 +132,32 @@ class PlainKeyboard:
     def _write(self, text: str) -> None:
         """Not behind a prompt: that ends, and stands there anew for as long as a line is wanted."""
         prompt, self._standing = self._standing, ""
-        write(f"\n{text}" if prompt and not text.startswith("\n") else text)
+        self._put(f"\n{text}" if prompt and not text.startswith("\n") else text)
         self._within = bool(text) and not text.endswith("\n")
         if prompt and self._asks:
-            write(prompt)
+            self._put(prompt)
             self._standing = prompt
+
+    def _put(self, text: str) -> None:
+        """Whoever writes, in a turn too, has no part in it that nobody reads."""
+        try:
+            if not self.gone.is_set():
+                write(text)
+        except BrokenPipeError:
+            self.gone.set()
 
     def interrupted(self) -> None:
         if sys.stdin.isatty() and not (self._standing or self._within):
-            write("\n")
+            self._put("\n")
 
     def close(self) -> None:
         if self._standing:
-            write("\n")
+            self._put("\n")
 
     def resumed(self) -> None:
         """After `fg` the terminal has nothing of the line any more."""
         if self._asks:
-            write(self._standing)
+            self._put(self._standing)
 
     def insert(self, text: str) -> None:
         self._write(f"{text}\n")
@@ -175,13 +185,21 @@ async def open_plain(seat: Seat | None) -> AsyncGenerator[PlainKeyboard]:
     threading.Thread(target=read, daemon=True, name="keyboard").start()
     keyboard = PlainKeyboard(receive, wanted, seat)
     async with trio.open_nursery() as nursery:
+        nursery.start_soon(_run_gone, keyboard)
         if keyboard.person:
             nursery.start_soon(_run_signals, keyboard)
         try:
             yield keyboard
         finally:
             keyboard.close()
+        if keyboard.gone.is_set():
+            raise BrokenPipeError
         nursery.cancel_scope.cancel()
+
+
+async def _run_gone(keyboard: PlainKeyboard) -> None:
+    await keyboard.gone.wait()
+    raise BrokenPipeError
 
 
 async def _run_signals(keyboard: PlainKeyboard) -> None:
