@@ -143,7 +143,10 @@ class ZotExtension:
         )
         if isinstance(reply, Lost):
             return command_failed(name, lost_text(reply, self.extension, name))
-        return command_answer(name, reply)
+        answer = command_answer(name, reply)
+        if answer.effect == "error" and not reply.error:
+            self.protocol_errors.unusable(reply.id, answer.text)
+        return answer
 
     def press(self, panel_id: str, key: str, text: str) -> None:
         self._send(PanelKey(panel_id, key, text))
@@ -228,7 +231,12 @@ class ZotExtension:
     def _take(self, it: Incoming) -> bool:
         """Whether it was a call's answer."""
         match it:
-            case InterceptReply() | ToolReply() | CommandReply() | BadReply():
+            case InterceptReply(id=call_id, problem=wrong) | BadReply(id=call_id, reason=wrong):
+                if wrong:
+                    self.protocol_errors.unusable(call_id, wrong)
+                self._calls.answered(it)
+                return True
+            case ToolReply() | CommandReply():
                 self._calls.answered(it)
                 return True
             case RegisterTool() | RegisterCommand():

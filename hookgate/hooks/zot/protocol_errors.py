@@ -1,4 +1,5 @@
-"""What an extension says to nobody: counted, and a few of each written to its journal."""
+"""What an extension says to nobody, or in a way that does not count: counted, and a few of each written to its
+journal."""
 
 from __future__ import annotations
 
@@ -16,6 +17,7 @@ class ProtocolErrors:
         self.unknown = 0
         self.lost = 0
         self.registrations = 0
+        self.answers = 0
         self._journal = journal
 
     def take(self, it: Stray | Malformed | Unknown | Oversize) -> None:
@@ -37,6 +39,11 @@ class ProtocolErrors:
         """A registration that does not count."""
         self.registrations += 1
         self._note(self.registrations, reason)
+
+    def unusable(self, call_id: str, reason: str) -> None:
+        """An answer with something wrong in it."""
+        self.answers += 1
+        self._note(self.answers, f"the answer with id {call_id}: {reason}")
 
     def _note(self, count: int, text: str) -> None:
         if loud(count):
