@@ -14,7 +14,7 @@ import structlog
 import trio
 
 from hookgate.processes import group
-from hookgate.processes.last_words import LINES
+from hookgate.processes.last_words import LINES, WARNING
 from hookgate.protocol.dataclasses import dataclass
 
 log = structlog.get_logger("hookgate.hooks")
@@ -179,7 +179,9 @@ def logged_lines(name: str) -> TakeLines:
     def take(lines: Sequence[bytes]) -> None:
         for line in lines:
             if budget.spend(name):
-                log.info("hook_stderr", hook=name, line=line.decode("utf-8", "replace"))
+                text = line.decode("utf-8", "replace")
+                tell = log.warning if text.startswith(WARNING) else log.info
+                tell("hook_stderr", hook=name, line=text.removeprefix(WARNING))
 
     return take
 
