@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import signal
 import sys
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
 from typing import Any, cast
@@ -74,14 +74,22 @@ class Conversation:
 async def run(settings: Settings, lifeline: int) -> None:
     """Until stdin ends or a signal comes; then no command runs any more, but those that nobody waits for have LAST_S
     once stdin has ended: what is told last is told right before."""
-    for line in settings.left_out:
-        _tell(line)
+    if settings.left_out:
+        _tell(_not_carried(settings.left_out))
     async with trio.open_nursery() as nursery:
         nursery.start_soon(_end_on_signal, nursery.cancel_scope)
         async with trio.open_nursery() as unheeded:
             await _converse(Adapter(settings, lifeline, _tell, unheeded.start_soon))
             unheeded.cancel_scope.deadline = trio.current_time() + LAST_S
         nursery.cancel_scope.cancel()
+
+
+def _not_carried(left_out: Sequence[str]) -> str:
+    """One line at each start, however many there are: to migrate has said the rest."""
+    if len(left_out) == 1:
+        return left_out[0]
+    places = ", ".join(line.partition(": ")[0].partition(" (")[0] for line in left_out)
+    return f"not carried over: {places}; `hookgate migrate claude` says why"
 
 
 async def _converse(adapter: Adapter) -> None:
