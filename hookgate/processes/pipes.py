@@ -27,7 +27,7 @@ STDERR_READ_BYTES = 1 << 16
 LAST_READS = 64
 
 TakeLines = Callable[[Sequence[bytes]], None]
-"""Lines without LF. Called from the event loop: it must be quick. Where it raises OSError, `open_child` ends with it."""
+"""Lines without LF. Called from the event loop: it must be quick. An OSError of it ends `open_child`."""
 
 
 class Runnable(Protocol):

@@ -257,7 +257,8 @@ class HookProcess:
     def _note_stray(self, stray: object) -> None:
         self.strays += 1
         # As it was written: "2" is not 2.
-        shown = kind_of(stray) if isinstance(stray, dict | list) else encode(stray).decode()[:ID_CHARS]
+        plain = stray is None or isinstance(stray, str | int | float)
+        shown = encode(stray).decode()[:ID_CHARS] if plain else kind_of(stray)
         self._note_unread(f"an answer to {shown}")
         if loud(self.strays):
             log.debug("hook_stray_reply", hook=self.name, id=shown, count=self.strays)

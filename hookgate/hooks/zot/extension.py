@@ -231,12 +231,8 @@ class ZotExtension:
     def _take(self, it: Incoming) -> bool:
         """Whether it was a call's answer."""
         match it:
-            case InterceptReply(id=call_id, problem=wrong) | BadReply(id=call_id, reason=wrong):
-                if wrong:
-                    self.protocol_errors.unusable(call_id, wrong)
-                self._calls.answered(it)
-                return True
-            case ToolReply() | CommandReply():
+            case InterceptReply() | ToolReply() | CommandReply() | BadReply():
+                self.protocol_errors.answered(it)
                 self._calls.answered(it)
                 return True
             case RegisterTool() | RegisterCommand():

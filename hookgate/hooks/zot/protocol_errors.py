@@ -5,8 +5,8 @@ from __future__ import annotations
 
 from hookgate.processes.child import loud
 from hookgate.protocol.framing import Oversize
-from hookgate.protocol.zot.frames import Unknown
-from hookgate.protocol.zot.peer import Malformed, Stray
+from hookgate.protocol.zot.frames import InterceptReply, Reply, Unknown
+from hookgate.protocol.zot.peer import BadReply, Malformed, Stray
 from hookgate.protocol.zot.surface import Journal
 
 
@@ -39,6 +39,14 @@ class ProtocolErrors:
         """A registration that does not count."""
         self.registrations += 1
         self._note(self.registrations, reason)
+
+    def answered(self, it: Reply | BadReply) -> None:
+        """An answer to a call that waits: nothing, or what is wrong with it."""
+        match it:
+            case InterceptReply(id=call_id, problem=wrong) | BadReply(id=call_id, reason=wrong) if wrong:
+                self.unusable(call_id, wrong)
+            case _:
+                pass
 
     def unusable(self, call_id: str, reason: str) -> None:
         """An answer with something wrong in it."""
