@@ -85,6 +85,7 @@ UNREAD_FIX = (
     "write each answer as one line of JSON, not indented, end it with \\n, flush stdout, and print all else to stderr"
 )
 GONE_FIX = "keep running until stdin ends, whatever a line holds; what it wrote to stderr may say why"
+FLOOD_FIX = "write one line for each request that has an id, and print all else to stderr: a flood is cut off"
 STRAY_FIX = "answer each request once, with its own id as the number that came; never answer what has no id"
 START_FIX = "give the command as one would run it, without a shell; a path is taken from --dir"
 TIME_FIX = "make it start and answer faster, or look at the failures above first"
@@ -184,8 +185,9 @@ async def _judge(probe: Probe, hook: Subject, trial: _Trial) -> Finding:
         sides = (error.came, error.expected) if isinstance(error, WrongAnswer) else ("", "")
         finding = failed(probe.name, str(error).removeprefix(f"{probe.name}: "), probe.fix or PARSE_FIX, *sides)
     except HookGone as error:
-        fix = probe.fix or GONE_FIX
-        finding = failed(probe.name, str(error), fix, "the end of the process", "an answer, and then the next")
+        flooded = trial.heard.flooded
+        fix, came = (FLOOD_FIX, "a flood") if flooded else (probe.fix or GONE_FIX, "the end of the process")
+        finding = failed(probe.name, str(error), fix, came, "an answer, and then the next")
     except NoAnswer as error:
         trial.known.limits = trial.known.limits.hastier()
         unread = hook.mailbox.unread

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import signal
 import sys
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
 from typing import Any, cast
@@ -23,6 +23,8 @@ from hookgate.protocol.hook.peer import METHOD_NOT_FOUND
 
 FAILED = -32000
 READ_BYTES = 1 << 16
+LAST_S = 1.5
+"""Less than hookgate waits for a hook whose stdin it has closed: what is cut off can still be said."""
 
 
 class Conversation:
@@ -70,20 +72,37 @@ class Conversation:
 
 
 async def run(settings: Settings, lifeline: int) -> None:
-    """Until stdin ends or a signal comes; then no command runs any more."""
-    for line in settings.left_out:
-        _tell(line)
+    """Until stdin ends or a signal comes; then no command runs any more, but those that nobody waits for have LAST_S
+    once stdin has ended: what is told last is told right before."""
+    if settings.left_out:
+        _tell(_not_carried(settings.left_out))
     async with trio.open_nursery() as nursery:
         nursery.start_soon(_end_on_signal, nursery.cancel_scope)
-        stdin, stdout = trio.lowlevel.FdStream(os.dup(0)), trio.lowlevel.FdStream(os.dup(1))
-        adapter = Adapter(settings, lifeline, _tell, nursery.start_soon)
-        conversation, lines = Conversation(adapter, stdout, nursery), LineSplitter()
+        async with trio.open_nursery() as unheeded:
+            await _converse(Adapter(settings, lifeline, _tell, unheeded.start_soon))
+            unheeded.cancel_scope.deadline = trio.current_time() + LAST_S
+        nursery.cancel_scope.cancel()
+
+
+def _not_carried(left_out: Sequence[str]) -> str:
+    """One line at each start, however many there are: to migrate has said the rest."""
+    if len(left_out) == 1:
+        return left_out[0]
+    places = ", ".join(line.partition(": ")[0].partition(" (")[0] for line in left_out)
+    return f"not carried over: {places}; `hookgate migrate claude` says why"
+
+
+async def _converse(adapter: Adapter) -> None:
+    """Until stdin ends: nobody reads answers any more."""
+    stdin, stdout = trio.lowlevel.FdStream(os.dup(0)), trio.lowlevel.FdStream(os.dup(1))
+    async with trio.open_nursery() as calls:
+        conversation, lines = Conversation(adapter, stdout, calls), LineSplitter()
         with suppress(trio.BrokenResourceError):
             while data := await stdin.receive_some(READ_BYTES):
                 for line in lines.feed(bytes(data)):
                     if not isinstance(line, Oversize):
                         conversation.take(line)
-        nursery.cancel_scope.cancel()
+        calls.cancel_scope.cancel()
 
 
 async def _end_on_signal(scope: trio.CancelScope) -> None:

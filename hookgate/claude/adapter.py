@@ -17,6 +17,7 @@ from hookgate.claude.running import run_shell
 from hookgate.claude.saying import CommandFailed, Said, read, together
 from hookgate.claude.settings import OBSERVED, STAGES, Handler, Settings
 from hookgate.claude.tools import NotCarried, changed, names_of, told
+from hookgate.processes.last_words import WARNING
 from hookgate.protocol.codec import canonical, encode
 from hookgate.protocol.dataclasses import dataclass
 from hookgate.protocol.values import Json
@@ -195,6 +196,9 @@ class Adapter:
         except CommandFailed as error:
             self._tell(f"{handler.event}: {error}")
             return
+        except trio.Cancelled:
+            self._tell(f"{WARNING}{handler.event}: {handler.command[:80]!r} was cut off: hookgate ends")
+            raise
         if said.decision != "pass":
             self._tell(
                 f"{handler.event}: {handler.command[:80]!r} wants to {said.decision}, without effect: {said.reason}"

@@ -53,5 +53,9 @@ def guarded(command: Callable[[], int]) -> None:
 
 
 def _unread() -> None:
-    """What is still to be written goes nowhere: Python would complain of it at the end."""
-    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+    """What is still to be written where nobody reads goes nowhere: Python would complain of it at the end."""
+    for stream in (sys.stdout, sys.stderr):
+        try:
+            stream.flush()
+        except OSError:
+            os.dup2(os.open(os.devnull, os.O_WRONLY), stream.fileno())

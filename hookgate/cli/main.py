@@ -44,7 +44,7 @@ class Watched(Group):
     still being imported, or where it has no say about it."""
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
-        return super().parse_args(ctx, own_words(args))
+        return super().parse_args(ctx, own_words(args, self))
 
     def list_commands(self, ctx: click.Context) -> list[str]:
         return sorted({*super().list_commands(ctx), *ELSEWHERE})

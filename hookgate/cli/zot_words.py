@@ -14,12 +14,17 @@ ALIASES = {"no-skills": "no-skill", "no-extensions": "no-ext"}
 _RPC = frozenset({"--rpc", "--list-models"})
 _ONCE = "one question is for `hookgate chat --once TEXT`"
 _LAST = "`hookgate chat -c` goes on with the conversation that was kept last"
+_NO_YOLO = "there is nothing to switch off: [[approvals]] in hookgate.toml say which calls ask a person"
 _MODES = {
     "-p": _ONCE,
     "--print": _ONCE,
     "--json": "send a prompt to `hookgate rpc` on stdin: what comes back has these events",
     "-c": _LAST,
     "--continue": _LAST,
+    **dict.fromkeys(
+        ("-r", "--resume"), f"`hookgate chat --session NAME` goes on with one that was kept so, and {_LAST}"
+    ),
+    "--no-yolo": _NO_YOLO,
 }
 """Flags of zot itself that want a command here."""
 _CHOSEN = "--model PROVIDER/MODEL chooses for one chat, agent.model in hookgate.toml for all"
@@ -31,7 +36,7 @@ _ELSEWHERE = {
     "--no-tools": "`hookgate rpc --no-tools` has it",
     "--tools": "`hookgate rpc --tools NAMES` has it",
     "--provider": _CHOSEN,
-    "--no-yolo": "there is nothing to switch off: [[approvals]] in hookgate.toml say which calls ask a person",
+    "--no-yolo": _NO_YOLO,
     "--cwd": "start it there, or set agent.workspace in hookgate.toml",
     **dict.fromkeys(("-p", "--print"), _ONCE),
     **dict.fromkeys(("-r", "--resume"), "--session NAME goes on with a conversation, -c with the last one"),
@@ -52,7 +57,7 @@ class ZotsChat(click.Command):
             raise click.UsageError(f"a chat has no {error.option_name}: {instead}", ctx) from None
 
 
-def own_words(arguments: Sequence[str]) -> list[str]:
+def own_words(arguments: Sequence[str], group: click.Group) -> list[str]:
     """`zot --rpc FLAGS` is `zot rpc FLAGS`, and a list of models needs no command. Raises UsageError for what only a
     command takes, saying which."""
     if not arguments or not arguments[0].startswith("-"):
@@ -60,9 +65,27 @@ def own_words(arguments: Sequence[str]) -> list[str]:
     if _RPC & {*arguments}:
         return ["rpc", *arguments]
     flag = arguments[0].partition("=")[0]
-    if flag in _MODES:
-        raise click.UsageError(f"{flag} needs a command: {_MODES[flag]}")
+    if where := _MODES.get(flag) or _having(flag, group):
+        raise click.UsageError(f"{flag} needs a command: {where}")
     return [*arguments]
+
+
+def _having(flag: str, group: click.Group) -> str:
+    """Which commands have a flag that the group itself has not; empty: none of those that zot has."""
+    # Only where a command line is wrong.
+    from hookgate.rpc.flags import takes
+
+    if flag in ("-h", *_options(group)):
+        return ""
+    in_chat = f"--{renamed(flag[2:])}" if flag.startswith("--") else flag
+    having = [*(("chat",) if in_chat in _options(group.commands["chat"]) else ()), *(("rpc",) if takes(flag) else ())]
+    named = " and ".join(f"`hookgate {command} {flag}`" for command in having)
+    return named and f"{named} {'has' if len(having) == 1 else 'have'} it"
+
+
+def _options(command: click.Command) -> set[str]:
+    named = (param.opts for param in command.get_params(click.Context(command)))
+    return {option for options in named for option in options}
 
 
 def taken(command: Decorated) -> Decorated:

@@ -202,7 +202,8 @@ class Child:
 async def open_child(child: Child, conversation: C, stderr: TakeLines, reads: Reads) -> AsyncGenerator[C]:
     """The conversation with a started child that has introduced itself. Leaving stops its whole group and reaps it.
 
-    Raises HelloFailed. Once open, nothing that happens to the process raises here: `ended` is set.
+    Raises HelloFailed, and OSError where `stderr` does. Once open, nothing that happens to the process raises here:
+    `ended` is set.
     """
     pipes = child.pipes
     errors = Stderr(pipes.stderr, stderr)
@@ -226,6 +227,8 @@ async def open_child(child: Child, conversation: C, stderr: TakeLines, reads: Re
     finally:
         errors.drain()
         pipes.close()
+    if errors.failed is not None:
+        raise errors.failed
     if problem is not None:
         raise HelloFailed(problem, child.last_words)
 

@@ -7,6 +7,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
+WARNING = "<4>"
+"""How a line of stderr begins that is a warning: the priority that syslog has for it."""
 LINES = 5
 LINE_CHARACTERS = 200
 CHARACTERS = 400

@@ -14,7 +14,7 @@ import structlog
 import trio
 
 from hookgate.processes import group
-from hookgate.processes.last_words import LINES
+from hookgate.processes.last_words import LINES, WARNING
 from hookgate.protocol.dataclasses import dataclass
 
 log = structlog.get_logger("hookgate.hooks")
@@ -27,7 +27,7 @@ STDERR_READ_BYTES = 1 << 16
 LAST_READS = 64
 
 TakeLines = Callable[[Sequence[bytes]], None]
-"""Lines without LF. Called from the event loop: it must be quick and must not raise."""
+"""Lines without LF. Called from the event loop: it must be quick. An OSError of it ends `open_child`."""
 
 
 class Runnable(Protocol):
@@ -116,9 +116,11 @@ async def _spawn(program: Runnable, fds: tuple[int, int, int]) -> trio.Process:
 
 
 class Stderr:
-    """A child's stderr, a line each, long ones cut: drained always, whatever becomes of the lines."""
+    """A child's stderr, a line each, long ones cut: drained always, whatever becomes of the lines. `failed`: why they
+    could not be taken; then no more are. `run` alone raises it: whoever ends the child must come to its end."""
 
     def __init__(self, fd: int, take: TakeLines) -> None:
+        self.failed: OSError | None = None
         self._fd, self._take = fd, take
         self._tail = b""
         self._last: deque[bytes] = deque(maxlen=LINES)
@@ -130,17 +132,19 @@ class Stderr:
         return tuple(line.decode("utf-8", "replace") for line in lines[-LINES:])
 
     async def run(self) -> None:
-        """Until the stream ends."""
+        """Until the stream ends. Raises OSError, see `failed`."""
         ended = False
         while not ended:
             await trio.lowlevel.wait_readable(self._fd)
             ended = self._read() == b""
+            if self.failed is not None:
+                raise self.failed
 
     def drain(self) -> None:
         """What an ended process has left; a grandchild outside the group may write for ever."""
         self._catch_up()
         if self._tail:
-            self._take([self._tail])
+            self._give([self._tail])
             self._tail = b""
 
     def _catch_up(self) -> None:
@@ -156,9 +160,16 @@ class Stderr:
         *lines, tail = (self._tail + data).split(b"\n")
         self._tail = tail[:STDERR_LINE_BYTES]
         if lines:
-            self._take(cut := [line[:STDERR_LINE_BYTES] for line in lines])
+            self._give(cut := [line[:STDERR_LINE_BYTES] for line in lines])
             self._last.extend([line for line in cut[-LAST_READS:] if line.strip()][-LINES:])
         return data
+
+    def _give(self, lines: Sequence[bytes]) -> None:
+        if self.failed is None:
+            try:
+                self._take(lines)
+            except OSError as error:
+                self.failed = error
 
 
 def logged_lines(name: str) -> TakeLines:
@@ -168,7 +179,9 @@ def logged_lines(name: str) -> TakeLines:
     def take(lines: Sequence[bytes]) -> None:
         for line in lines:
             if budget.spend(name):
-                log.info("hook_stderr", hook=name, line=line.decode("utf-8", "replace"))
+                text = line.decode("utf-8", "replace")
+                tell = log.warning if text.startswith(WARNING) else log.info
+                tell("hook_stderr", hook=name, line=text.removeprefix(WARNING))
 
     return take
 

@@ -176,6 +176,11 @@ def parse_flags(arguments: Sequence[str], program: str = "hookgate") -> Flags:
     return Flags(cast("Above", given), **own)
 
 
+def takes(word: str) -> bool:
+    """Whether it is a flag of rpc; zot's that nothing here reads are none."""
+    return _FLAGS.get(_ALIASES.get(word, word), ("", "taken"))[1] != "taken"
+
+
 def _tools(listed: str | None, given: dict[str, Any]) -> tuple[str, ...] | None:
     """What `--tools` names, and `--with-skills` beside it or where there would be none; None for all."""
     skilled = given.pop("with_skills", False)

@@ -216,6 +216,27 @@ async def test_commands_at_the_end_of_a_turn_run_and_what_has_no_effect_is_said(
     assert not (tmp_path / "below").exists()
 
 
+async def test_what_is_not_carried_over_is_one_line_at_each_start(tmp_path: Path) -> None:
+    hooks = {"SessionStart": [], "PreCompact": [], "PreTooluse": [], "Stop": [group("true", once=True)]}
+    async with adapter(tmp_path, hooks) as child:
+        await child.wait_stderr("says why\n")
+        places = "hooks.SessionStart, hooks.PreCompact, hooks.PreTooluse, hooks.Stop[0].hooks[0].once"
+        assert child.stderr == f"not carried over: {places}; `hookgate migrate claude` says why\n"
+
+
+async def test_what_is_told_last_has_its_time_once_stdin_has_ended_and_what_is_cut_off_is_said(
+    tmp_path: Path,
+) -> None:
+    hooks = {"Stop": [group("sleep 0.2; touch told"), group("sleep 600")]}
+    async with adapter(tmp_path, hooks) as child:
+        await child.send("hook.event", {"Kind": "turn_end", "Meta": {}, "Payload": {}})
+        await child.close_stdin()
+        assert await child.wait_exit() == 0
+        assert "<4>Stop: 'sleep 600' was cut off: hookgate ends\n" in child.stderr
+        assert "touch told" not in child.stderr
+    assert (tmp_path / "told").exists()
+
+
 async def test_a_person_that_is_asked_is_a_notification_and_nobody_waits_for_what_is_asynchronous(
     tmp_path: Path,
 ) -> None:

@@ -20,6 +20,7 @@ from hookgate.hooks.children.process import ProcessSpec
 from hookgate.hooks.rules import Rules
 from hookgate.mistakes import close
 from hookgate.processes.child import Late
+from hookgate.processes.last_words import WARNING
 from hookgate.protocol.dataclasses import dataclass, replace
 from hookgate.protocol.hook.stages import Stage
 from hookgate.protocol.zot.names import EXTENSION
@@ -138,7 +139,8 @@ def _show_stderr(name: str) -> TakeLines:
 
     def take(lines: Sequence[bytes]) -> None:
         for line in lines:
-            sys.stderr.write(f"{name}: {printable(line.decode('utf-8', 'replace')).removeprefix(f'{name}: ')}\n")
+            text = printable(line.decode("utf-8", "replace")).removeprefix(WARNING)
+            sys.stderr.write(f"{name}: {text.removeprefix(f'{name}: ')}\n")
         sys.stderr.flush()
 
     return take

@@ -83,6 +83,11 @@ class Catalog(Members):
                     place = f"{MODELS}: providers.{key(provider)}.models[{number}]"
                     yield place, ALIASES.get(provider, provider), model
 
+    def beside_models(self) -> Iterator[tuple[str, str]]:
+        """zot's name of a provider, and of a member of it that zot does not know."""
+        for provider, listed in self.providers.items():
+            yield from ((provider, name) for name in (listed.others if listed is not None else ()))
+
 
 def read(folder: Path) -> tuple[Chosen, Catalog, tuple[str, ...]]:
     """What of both is there, and a notice for each member that is not what zot writes. Raises ConfigError."""

@@ -90,6 +90,7 @@ def translate(chosen: Chosen, catalog: Catalog) -> Taken:
         taken.options = _options(taken, chosen.reasoning.lower(), kind)
     taken.notices.extend(f"{CONFIG}: {key(name)}: left out, {_why(name)}" for name in chosen.others)
     taken.notices.extend(f"{MODELS}: {key(name)}: left out, zot does not know it either" for name in catalog.others)
+    taken.notices.extend(_of_provider(provider, name) for provider, name in catalog.beside_models())
     return taken
 
 
@@ -191,7 +192,17 @@ def _versioned(kind: str, url: str) -> str:
 
 def _why(name: str) -> str:
     looks = ("theme", "inline_images_enabled", "last_changelog_shown")
-    return "it is about zot's own screen" if name in looks else "hookgate has nothing like it"
+    unread = "nothing here reads it; `hookgate docs configuration` has what can stand in hookgate.toml"
+    return "it is about zot's own screen" if name in looks else unread
+
+
+def _of_provider(provider: str, name: str) -> str:
+    """Of a key, where to put it; never what it is."""
+    place = f"{MODELS}: providers.{key(provider)}.{key(name)}: left out"
+    if name.lower().replace("_", "") != "apikey":
+        return f"{place}, zot does not know it there either"
+    variable = variable_of(ALIASES.get(provider, provider)) or f"{provider.upper()}_API_KEY"
+    return f'{place}, no key is read: put it into {variable}, which api_key_env = "{variable}" of its provider names'
 
 
 def _about_keys(providers: Mapping[str, Mapping[str, Value]]) -> Iterator[str]:

@@ -7,15 +7,17 @@ The child itself is `child.py`'s, the calls in flight are `calls.py`'s; whether 
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import AsyncGenerator, Mapping
 from contextlib import AbstractAsyncContextManager, AsyncExitStack, asynccontextmanager
 from dataclasses import field
+from time import monotonic
 from typing import Any
 
 import structlog
 import trio
 
-from hookgate.hooks.children.calls import Calls
+from hookgate.hooks.children.calls import Call, Calls
 from hookgate.hooks.rules import EventMethod
 from hookgate.processes.child import (
     FLOOD_BYTES,
@@ -35,17 +37,21 @@ from hookgate.processes.deadlines import overdue
 from hookgate.processes.outbox import Outbox, hook_event_frame, runtime_event_frame
 from hookgate.processes.pipes import TakeLines, logged_lines, open_pipes
 from hookgate.processes.rounds import Rounds
+from hookgate.protocol.codec import encode
 from hookgate.protocol.dataclasses import dataclass, replace
 from hookgate.protocol.errors import BadMessage
 from hookgate.protocol.events.event import Event
 from hookgate.protocol.framing import MAX_MESSAGE_BYTES, QUOTED, Oversize, quoted
 from hookgate.protocol.hook.answers import CONTINUE, Answer, Failed, parse_answer
 from hookgate.protocol.hook.hello import Hello, hello_params, left_out, parse_hello, undeclared
+from hookgate.protocol.hook.kinds import kind_of
 from hookgate.protocol.hook.peer import ErrorReply, Noise, Peer, Refused, Reply, Stray
 from hookgate.protocol.hook.stages import Question, Stage
 
 log = structlog.get_logger("hookgate.hooks")
 
+ID_CHARS = 80
+"""Of an id that nobody gave: it may be anything."""
 _REPLIES = (Reply, ErrorReply)
 
 
@@ -128,6 +134,7 @@ class HookProcess:
         self._spec = spec
         self._child = child
         self._unread: list[str] = []
+        self._latest = deque[tuple[float, str]](maxlen=QUOTED)
         self._answers: dict[Stage, tuple[object, Answer]] = {}
         self._peer = Peer(spec.max_message_bytes)
         frame = runtime_event_frame if spec.event_method == "hook.runtime_event" else hook_event_frame
@@ -157,14 +164,23 @@ class HookProcess:
 
     async def ask(self, question: Question, timeout_s: float) -> Answer:
         # Not in a coroutine of its own: one more round it would be felt by every call.
-        settled = await self._calls.begin(question.stage.method, question.params_parts, timeout_s).wait()
+        call = self._calls.begin(question.stage.method, question.params_parts, timeout_s)
+        settled = await call.wait()
         if not isinstance(settled, Reply):
-            return Failed(settled.reason)
+            return Failed(self._explained(call, settled.reason))
         # What it answered there before counts again where the very same value has come: see Peer.
         known = self._answers.get(question.stage)
         if known is not None and known[0] is settled.result:
             return known[1]
         return self._answer(question.stage, settled.result)
+
+    def _explained(self, call: Call, reason: str) -> str:
+        """With what came while a call waited in vain: its answer may be among it, under another id."""
+        if reason != call.unanswered:
+            return reason
+        meanwhile = [text for at, text in self._latest if at >= call.deadline - call.timeout_s]
+        came = quoted(meanwhile, self._peer.begun)
+        return f"{reason}; this came meanwhile, which answers nothing: {came}" if came else reason
 
     def _answer(self, stage: Stage, result: Any) -> Answer:  # noqa: ANN401 - JSON
         try:
@@ -240,9 +256,12 @@ class HookProcess:
 
     def _note_stray(self, stray: object) -> None:
         self.strays += 1
-        self._note_unread(f"an answer to {stray!r}")
+        # As it was written: "2" is not 2.
+        plain = stray is None or isinstance(stray, str | int | float)
+        shown = encode(stray).decode()[:ID_CHARS] if plain else kind_of(stray)
+        self._note_unread(f"an answer to {shown}")
         if loud(self.strays):
-            log.debug("hook_stray_reply", hook=self.name, id=stray, count=self.strays)
+            log.debug("hook_stray_reply", hook=self.name, id=shown, count=self.strays)
 
     def _note_refused(self, method: str) -> None:
         self.refused += 1
@@ -256,6 +275,7 @@ class HookProcess:
             log.warning("hook_noise", hook=self.name, line=line, count=self.noise)
 
     def _note_unread(self, text: str) -> None:
+        self._latest.append((monotonic(), text))
         if len(self._unread) < QUOTED:
             self._unread.append(text)
 

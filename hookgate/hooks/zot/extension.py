@@ -143,7 +143,10 @@ class ZotExtension:
         )
         if isinstance(reply, Lost):
             return command_failed(name, lost_text(reply, self.extension, name))
-        return command_answer(name, reply)
+        answer = command_answer(name, reply)
+        if answer.effect == "error" and not reply.error:
+            self.protocol_errors.unusable(reply.id, answer.text)
+        return answer
 
     def press(self, panel_id: str, key: str, text: str) -> None:
         self._send(PanelKey(panel_id, key, text))
@@ -229,6 +232,7 @@ class ZotExtension:
         """Whether it was a call's answer."""
         match it:
             case InterceptReply() | ToolReply() | CommandReply() | BadReply():
+                self.protocol_errors.answered(it)
                 self._calls.answered(it)
                 return True
             case RegisterTool() | RegisterCommand():

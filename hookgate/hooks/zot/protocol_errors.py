@@ -1,11 +1,12 @@
-"""What an extension says to nobody: counted, and a few of each written to its journal."""
+"""What an extension says to nobody, or in a way that does not count: counted, and a few of each written to its
+journal."""
 
 from __future__ import annotations
 
 from hookgate.processes.child import loud
 from hookgate.protocol.framing import Oversize
-from hookgate.protocol.zot.frames import Unknown
-from hookgate.protocol.zot.peer import Malformed, Stray
+from hookgate.protocol.zot.frames import InterceptReply, Reply, Unknown
+from hookgate.protocol.zot.peer import BadReply, Malformed, Stray
 from hookgate.protocol.zot.surface import Journal
 
 
@@ -16,6 +17,7 @@ class ProtocolErrors:
         self.unknown = 0
         self.lost = 0
         self.registrations = 0
+        self.answers = 0
         self._journal = journal
 
     def take(self, it: Stray | Malformed | Unknown | Oversize) -> None:
@@ -37,6 +39,19 @@ class ProtocolErrors:
         """A registration that does not count."""
         self.registrations += 1
         self._note(self.registrations, reason)
+
+    def answered(self, it: Reply | BadReply) -> None:
+        """An answer to a call that waits: nothing, or what is wrong with it."""
+        match it:
+            case InterceptReply(id=call_id, problem=wrong) | BadReply(id=call_id, reason=wrong) if wrong:
+                self.unusable(call_id, wrong)
+            case _:
+                pass
+
+    def unusable(self, call_id: str, reason: str) -> None:
+        """An answer with something wrong in it."""
+        self.answers += 1
+        self._note(self.answers, f"the answer with id {call_id}: {reason}")
 
     def _note(self, count: int, text: str) -> None:
         if loud(count):

@@ -325,6 +325,7 @@ async def test_a_flood_on_stdout_is_cut_off_and_named() -> None:
     token = uuid.uuid4().hex
     report = await checked((*broken("floods_stdout"), token))
     assert failures(report)["hello"] == "it floods its stdout"
+    assert finding(report, "hello").fix.startswith("write one line for each request that has an id")
     assert failures(report)["stdout"].endswith("'y', 'y', 'y'")
     await none_left(token)
 

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import json
+import os
 import sys
 from pathlib import Path
 from subprocess import CompletedProcess
 
 import pytest
+import trio
 
 from hookgate.hooks.rules import Rules
 from hookgate.protocol.chat import Chat, Inbound
@@ -15,7 +17,7 @@ from hookgate.protocol.hook.answers import Failed
 from hookgate.protocol.hook.stages import Question, Stage
 from hookgate.protocol.values import LLMReply, Step, ToolCall
 from hookgate.rehearsal.verdict import judge, judge_owned
-from tests.cli.program import hook, open_fifo, open_pipes, run
+from tests.cli.program import DEADLINE_S, HOOKGATE, environment, hook, open_fifo, open_pipes, run
 from tests.cli.zot.zot_folders import extension, installed
 
 CHILD = Path(__file__).parents[2] / "children" / "hook.py"
@@ -123,6 +125,31 @@ async def test_try_shows_a_hook_that_does_not_come_up_as_the_gate_would_find_it(
     assert "no usable answer: it exited with status 3" in ended.stdout.decode()
     assert ended.returncode == 1
     assert ended.stderr.decode() == "child: no database\n"
+
+
+FLOODING = """
+import json, subprocess, sys
+for line in sys.stdin:
+    call = json.loads(line)
+    if call["method"] == "hook.before_tool":
+        subprocess.Popen(["yes"], stdout=sys.stderr)
+    if "id" in call:
+        print(json.dumps({"id": call["id"], "result": {"action": "continue"}}), flush=True)
+"""
+
+
+async def test_a_reader_of_what_a_hook_says_that_has_gone_ends_the_command_however_much_it_says(folder: Path) -> None:
+    """As `2>&1 | head`; the hook goes on writing where nobody reads any more."""
+    (folder / "hooks/child.py").write_text(FLOODING)
+    read, write = os.pipe()
+    os.close(read)
+    command = [*HOOKGATE, "hooks", "try", "child"]
+    with trio.fail_after(DEADLINE_S):
+        ended = await trio.run_process(
+            command, stdout=write, stderr=write, check=False, cwd=folder, env=environment(folder)
+        )
+    os.close(write)
+    assert ended.returncode == 141
 
 
 def test_a_failure_that_closes_lets_nothing_pass_in_a_verdict_as_at_the_gate_whatever_the_policy() -> None:

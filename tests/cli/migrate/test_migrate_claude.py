@@ -177,3 +177,22 @@ async def test_a_file_of_which_nothing_can_be_carried_over_is_refused(tmp_path: 
     refusal = ended.stderr.decode()
     assert "no `hooks` object, so nothing is carried over; permissions.deny (Read(.env)): left out, " in refusal
     assert "a guard that is left out guards nothing; model: left out" in refusal
+
+
+async def test_a_command_at_the_end_of_the_last_turn_has_its_time_and_one_that_is_cut_off_is_named(
+    tmp_path: Path,
+) -> None:
+    commands = ("sleep 0.5; echo stop >> $CLAUDE_PROJECT_DIR/stop.log", "sleep 600")
+    stop = [{"hooks": [{"type": "command", "command": command}]} for command in commands]
+    (tmp_path / ".claude").mkdir()
+    (tmp_path / ".claude/settings.json").write_text(json.dumps({"hooks": {"Stop": stop}}))
+    migrated = await run(tmp_path, "migrate", "claude")
+    (tmp_path / "script.json").write_text('{"steps": [{"text": "Hello."}]}')
+    model = '[agent]\nmodel = "s/m"\n[providers.s]\nkind = "scripted"\nscript = "script.json"\n'
+    (tmp_path / "hookgate.toml").write_text(model + migrated.stdout.decode())
+    ended = await run(tmp_path, "chat", "--once", "hi")
+    assert (ended.returncode, ended.stdout) == (0, b"Hello.\n")
+    assert (tmp_path / "stop.log").read_text() == "stop\n"
+    warned = [line for line in ended.stderr.decode().splitlines() if "[warning" in line]
+    assert len(warned) == 1
+    assert "Stop: 'sleep 600' was cut off: hookgate ends" in warned[0]

@@ -112,6 +112,16 @@ async def test_a_reply_that_nobody_waits_for_is_dropped_and_counted() -> None:
         assert child.strays == 9
 
 
+@pytest.mark.parametrize(("wrong", "shown"), [("2", '"2"'), (102, "102"), (None, "null"), ([2], "an array")])
+async def test_a_call_that_waits_in_vain_says_what_came_under_another_id(wrong: object, shown: str) -> None:
+    async with open_child() as child:
+        await told(child, "wrong_ids")
+        answer = await ask(child, "members", timeout_s=0.05, members={"id": wrong, "result": {}})
+        came = f"this came meanwhile, which answers nothing: 'an answer to {shown}'"
+        assert answer == Failed(f"no answer within 50 ms; {came}")
+        assert await ask(child, "silent", timeout_s=0.05) == Failed("no answer within 50 ms")
+
+
 async def test_a_late_answer_goes_to_nobody() -> None:
     async with open_child() as child:
         assert await ask(child, "late", timeout_s=0.05) == Failed("no answer within 50 ms")

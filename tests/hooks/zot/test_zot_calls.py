@@ -120,6 +120,20 @@ async def test_a_call_is_passed_blocked_changed_or_the_extension_has_failed(says
         assert await judged(extension, says) == answer
 
 
+async def test_what_is_wrong_with_an_answer_stands_in_the_extensions_log() -> None:
+    theatre = Theatre()
+    async with open_ext("plain", [{"type": "subscribe", "intercept": ["tool_call"]}], theatre=theatre) as extension:
+        for says in ({"modified_args": "rm"}, {"block": "yes"}, {"block": True, "reason": "no"}):
+            await judged(extension, says)
+        await extension.command("Do", json.dumps({"answer": {"action": "dance"}}), None)
+        await extension.command("Do", json.dumps({"answer": {"error": "its own"}}), None)
+    assert [text for text in theatre.journal.said if text.startswith("the answer")] == [
+        "the answer with id 1: modified_args must be an object, not a string",
+        "the answer with id 2: block must be true or false, not a string",
+        "the answer with id 4: extension /Do: unknown action dance",
+    ]
+
+
 async def test_an_interceptor_that_is_silent_has_failed_and_its_late_answer_is_dropped() -> None:
     async with open_ext("plain", [{"type": "subscribe", "intercept": ["tool_call"]}]) as extension:
         assert await judged(extension, "silent", 0.1) == Failed("no answer within 100 ms")
