@@ -85,7 +85,7 @@ def test_while_a_person_is_asked_nothing_else_is_waited_for() -> None:
     scene.hear(ApprovalRequested("r", "bash", "rule:a", "", 600.0, "d"))
     assert (scene.after(6), scene.working.busy) == ([], False)
     scene.hear(CallDecided(MAKE, "approved", "user"), ToolExecStart.of(MAKE))
-    assert scene.after(2) == ["· bash: make test … 2 s"]
+    assert scene.after(2) == ["· bash: make \\n test … 2 s"]
 
 
 def test_before_another_try_it_counts_down_and_says_why() -> None:
