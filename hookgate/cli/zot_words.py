@@ -72,11 +72,11 @@ def own_words(arguments: Sequence[str], group: click.Group) -> list[str]:
 
 def _having(flag: str, group: click.Group) -> str:
     """Which commands have a flag that the group itself has not; empty: none of those that zot has."""
+    if flag in ("-h", *_options(group)):
+        return ""
     # Only where a command line is wrong.
     from hookgate.rpc.flags import takes
 
-    if flag in ("-h", *_options(group)):
-        return ""
     in_chat = f"--{renamed(flag[2:])}" if flag.startswith("--") else flag
     having = [*(("chat",) if in_chat in _options(group.commands["chat"]) else ()), *(("rpc",) if takes(flag) else ())]
     named = " and ".join(f"`hookgate {command} {flag}`" for command in having)

@@ -210,6 +210,10 @@ async def test_a_yes_that_is_typed_at_another_gateway_counts(server: Server, tmp
         await one.say("k1", "write it")
         [card] = await until(other.ann, "/api/approvals", len)
         await other.say("k2", f"/pending {card['id']}")
+        shown = card["id"][:8]
+        await until(
+            other.ann, "/api/chats/c1", lambda it: any(row["text"].startswith(shown) for row in it["messages"])
+        )
         await other.say("k3", f"/approve {card['id']}")
         await until(other.ann, "/api/chats/c1", lambda it: "done" in [row["text"] for row in it["messages"]])
         assert (tmp_path / "one" / "made.txt").read_text() == "hello"
