@@ -130,6 +130,10 @@ async def test_after_fg_the_prompt_stands_there_again(tmp_path: Path) -> None:
         await screen.stands(SIZE, lambda rows: rows[-1:] == ["$"])
         await screen.type("TERM=dumb hookgate chat\r")
         await screen.stands(SIZE, lambda rows: rows[-1] == ">")
+        # All that is told at the start is there once something is answered.
+        await screen.type("/pending\r")
+        await screen.sees("Nothing waits for your word.")
+        await screen.stands(SIZE, lambda rows: rows[-1] == ">")
         await screen.type("\x1a")
         await screen.stands(SIZE, lambda rows: rows[-1] == "$")
         await screen.type("fg\r")
