@@ -175,6 +175,7 @@ class PeopleMachine(RuleBasedStateMachine):
             [request] = self.person.requests[shown:]
             if request.id != call.request:
                 call.request, call.expires_at, call.votes = request.id, self.time + self.rule.ttl_s, {}
+                call.state = "open"
 
     @precondition(lambda self: self.call is None)
     @rule()
@@ -214,6 +215,8 @@ class PeopleMachine(RuleBasedStateMachine):
             assert (came.counted, came.text) == (False, "Only those with the role ops may decide this.")
         elif before != "open" or name in call.votes:
             assert (came.counted, came.state) == (False, before)
+            # Whoever waits has heard that it is over, wherever the clock goes then.
+            call.state = before
         else:
             call.votes[name] = (approved, grant)
             enough = len(call.votes) >= call.rule.terms.required
