@@ -102,33 +102,29 @@ async def _pending(of: Callable[[Chat], Approvals], invocation: Invocation) -> s
     waiting = await of(chat).decidable(requester(chat))
     if invocation.args:
         waiting = tuple(it for it in waiting if it.request.id.startswith(invocation.args))
-    lines = [_waiting(it, whole=bool(invocation.args)) for it in waiting]
+    lines = list[str]()
     for standing in waiting:
-        if invocation.args or not _is_cut(standing):
+        arguments = canonical(standing.request.shown.call.arguments).decode("utf-8", "replace")
+        whole = bool(invocation.args) or len(arguments) <= MOST_SHOWN
+        if whole:
             of(chat).told(standing.request, chat)
+        lines.append(_waiting(standing, arguments if whole else _cut(standing.request.id, arguments)))
     return "\n".join(lines) or "Nothing waits for your word."
 
 
-def _waiting(standing: Standing, *, whole: bool) -> str:
-    """With what hides secrets; cut only where that is said."""
-    stored, arguments = standing.request, _arguments(standing)
+def _waiting(standing: Standing, arguments: str) -> str:
+    """With what hides secrets."""
+    stored, said = standing.request, so_far(standing)
     shown = stored.shown
-    if _is_cut(standing) and not whole:
-        left = len(arguments) - MOST_SHOWN
-        arguments = f"{arguments[:MOST_SHOWN]} [{left} more characters: /pending {stored.id[:SHORT]} shows all]"
-    said = so_far(standing)
     head = f"{stored.id[:SHORT]} {shown.title} ({shown.asked_by}, {shown.chat.session_key})"
     text = f"\n  {shown.text}" if shown.text else ""
     always = f"\n  always would be for {shown.always}" if shown.always else ""
     return f"{head}{' ' + said if said else ''}{text}{always}\n  {shown.call.name} {arguments}"
 
 
-def _is_cut(standing: Standing) -> bool:
-    return len(_arguments(standing)) > MOST_SHOWN
-
-
-def _arguments(standing: Standing) -> str:
-    return canonical(standing.request.shown.call.arguments).decode("utf-8", "replace")
+def _cut(request: str, arguments: str) -> str:
+    left = len(arguments) - MOST_SHOWN
+    return f"{arguments[:MOST_SHOWN]} [{left} more characters: /pending {request[:SHORT]} shows all]"
 
 
 async def _ids_waiting(of: Callable[[Chat], Approvals], chat: Chat) -> list[str]:

@@ -48,6 +48,21 @@ async def chat(folder: Path, *answers: str) -> AsyncGenerator[tuple[ModelServer,
         assert await screen.ends() == 0
 
 
+@asynccontextmanager
+async def streaming(
+    folder: Path, first: str, rest: str, *following: str
+) -> AsyncGenerator[tuple[ModelServer, Screen]]:
+    """A chat where `first` stands of an answer that comes no further."""
+    async with (
+        open_model_server(hang(says(f"{first} ", rest), 2), *map(says, following)) as server,
+        open_terminal(configured(folder, server.base_url), "chat", size=SIZE) as screen,
+    ):
+        await screen.stands(SIZE, last(">"))
+        await screen.type(f"hello{ENTER}")
+        await screen.stands(SIZE, lambda rows: rows[-2:] == [first, ">"])
+        yield server, screen
+
+
 async def answered(screen: Screen, text: str) -> None:
     await screen.stands(SIZE, lambda rows: text in rows and rows[-1] == ">")
 
@@ -111,13 +126,7 @@ async def test_a_paste_whose_mark_comes_late_behind_its_esc_is_a_paste(tmp_path:
 
 
 async def test_what_is_typed_while_an_answer_streams_stays_in_its_own_line_and_comes_next(tmp_path: Path) -> None:
-    async with (
-        open_model_server(hang(says("Good ", "morning."), 2), says("Again.")) as server,
-        open_terminal(configured(tmp_path, server.base_url), "chat", size=SIZE) as screen,
-    ):
-        await screen.stands(SIZE, last(">"))
-        await screen.type(f"hello{ENTER}")
-        await screen.stands(SIZE, lambda rows: rows[-2:] == ["Good", ">"])
+    async with streaming(tmp_path, "Good", "morning.", "Again.") as (server, screen):
         await screen.type("next")
         rows = await screen.stands(SIZE, last("> next"))
         assert rows[-2] == "Good"
@@ -237,13 +246,7 @@ async def test_an_answer_to_what_a_turn_has_not_asked_yet_is_no_message_and_stan
 
 
 async def test_a_yes_to_what_the_model_asks_itself_may_be_typed_before_it_has_ended(tmp_path: Path) -> None:
-    async with (
-        open_model_server(hang(says("Shall ", "I?"), 2), says("Done.")) as server,
-        open_terminal(configured(tmp_path, server.base_url), "chat", size=SIZE) as screen,
-    ):
-        await screen.stands(SIZE, last(">"))
-        await screen.type(f"hello{ENTER}")
-        await screen.stands(SIZE, lambda rows: rows[-2:] == ["Shall", ">"])
+    async with streaming(tmp_path, "Shall", "I?", "Done.") as (server, screen):
         await screen.type(f"yes{ENTER}")
         await screen.stands(SIZE, lambda rows: any("waits for its end" in row for row in rows))
         await screen.type(f"/stop{ENTER}")

@@ -241,7 +241,10 @@ class Editor:
 
     def _end(self, error: BaseException | None) -> None:
         if self.app.is_running and not self.app.is_done:
-            self.app.exit(exception=error) if error is not None else self.app.exit()
+            if error is None:
+                self.app.exit()
+            else:
+                self.app.exit(exception=error)
 
     def _read(self) -> None:
         self._take(self._input.read_keys())
