@@ -5,16 +5,17 @@ Stands before a platform's fake as an ASGI application; knows no platform.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, MutableMapping
 from dataclasses import dataclass, field
 from random import Random
-from typing import Literal, get_args
+from typing import Any, Literal, TypeAlias, get_args
 
 import trio
 from starlette.responses import Response
 
 from hookgate.channels.http.server import App, Receive, Scope, Send
 
+Message: TypeAlias = MutableMapping[str, Any]
 Trouble = Literal["cut before", "cut after", "fails", "too many", "late"]
 LATE_S = 1.0
 
@@ -41,7 +42,7 @@ class Unrest:
             case "cut before":
                 await _cut(send)
             case "cut after":
-                await self._unheard(scope, receive)
+                self._unheard(await self._answer(scope, receive))
                 await _cut(send)
             case "fails":
                 await Response("Bad Gateway", 502)(scope, receive, send)
@@ -49,16 +50,33 @@ class Unrest:
                 await self.too_many()(scope, receive, send)
             case "late":
                 await trio.sleep(self.chance.random() * LATE_S)
-                await self.app(scope, receive, send)
+                answer = await self._answer(scope, receive)
+                if await _has_gone(receive):
+                    self._unheard(answer)
+                for message in answer:
+                    await send(message)
 
-    async def _unheard(self, scope: Scope, receive: Receive) -> None:
-        body = bytearray()
+    async def _answer(self, scope: Scope, receive: Receive) -> list[Message]:
+        """The request was heard; nobody has its answer yet."""
+        answer = list[Message]()
 
-        async def swallow(message: dict[str, object]) -> None:
-            body.extend(bytes(message.get("body", b"")))  # pyright: ignore[reportArgumentType]
+        async def keep(message: Message) -> None:
+            answer.append(message)
 
-        await self.app(scope, receive, swallow)  # pyright: ignore[reportArgumentType]
-        self.unheard(bytes(body))
+        await self.app(scope, receive, keep)
+        return answer
+
+    def _unheard(self, answer: list[Message]) -> None:
+        self.unheard(b"".join(it.get("body", b"") for it in answer))
+
+
+async def _has_gone(receive: Receive) -> bool:
+    """Whoever asked, and whose request has been read, waits no more: killed, or out of patience."""
+    with trio.move_on_after(0):
+        while (await receive())["type"] != "http.disconnect":
+            pass
+        return True
+    return False
 
 
 async def _cut(send: Send) -> None:

@@ -10,7 +10,7 @@ import time
 from collections.abc import AsyncGenerator, Callable, Mapping
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
-from itertools import count
+from itertools import combinations, count
 from math import ceil
 from typing import Any
 
@@ -417,17 +417,13 @@ class FakeTelegram:
                 part.decode("utf-16-le")
             except UnicodeDecodeError:
                 self._bad(f"entity {type_} beginning or ending in the middle of a character")
-        for start, end, type_ in ranges:
-            for other, ends, its in ranges:
-                if start < other < end < ends:
-                    self._bad(f"{type_} and {its} that overlap")
-                if (
-                    (start, end, type_) != (other, ends, its)
-                    and start <= other
-                    and ends <= end
-                    and type_ in ("code", "pre")
-                ):
-                    self._bad(f"{its} within {type_}")
+        # Of two from and to the same places the first is outside, but a quote always is.
+        ranges.sort(key=lambda it: (it[0], -it[1], it[2] != "blockquote"))
+        for (_, end, type_), (other, ends, its) in combinations(ranges, 2):
+            if other < end < ends:
+                self._bad(f"{type_} and {its} that overlap")
+            if ends <= end and (type_ in ("code", "pre") or type_ == its == "blockquote"):
+                self._bad(f"{its} within {type_}")
 
     def _bad(self, what: str) -> None:
         self.wrong.append(what)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from hookgate.channels.telegram.entities import cut, units
@@ -49,6 +49,8 @@ def test_markdown_becomes_text_and_entities(markdown: str, text: str, spans: lis
     assert shown(markdown) == (text, spans)
 
 
+@example(["> ", "`", "**", "`"])
+@example(["> ", "**", "`", "a ", "`"])
 @given(
     st.lists(
         st.sampled_from(
