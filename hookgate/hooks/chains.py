@@ -21,17 +21,14 @@ class Chains:
     def __init__(self, mounts: Sequence[Mount] = ()) -> None:
         self.mounts = tuple(sorted(mounts, key=lambda mount: mount.order))
         self.audited = any(mount.rules.mode == "audit" for mount in self.mounts)
-        self._at = {stage: tuple(mount for mount in self.mounts if stage in mount.rules.stages) for stage in Stage}
-        self._matches: dict[tuple[Stage, Chat, tuple[str, ...], tuple[str, str], str], tuple[Mount, ...]] = {}
-
-    def at(self, stage: Stage) -> tuple[Mount, ...]:
+        self.at = {stage: tuple(mount for mount in self.mounts if stage in mount.rules.stages) for stage in Stage}
         """By what is configured; a hook may have declared that it stands at fewer."""
-        return self._at[stage]
+        self._matches: dict[tuple[Stage, Chat, tuple[str, ...], tuple[str, str], str], tuple[Mount, ...]] = {}
 
     def matching(self, question: Question) -> tuple[Mount, ...]:
         """The hooks of a stage whose match covers the question: the same for every call of a chat to a tool."""
         stage, step, subject = question.stage, question.step, question.subject
-        if not self._at[stage]:
+        if not self.at[stage]:
             return ()
         # As the question itself has it; a call is asked about most often.
         named = (subject.name, step.model) if isinstance(subject, ToolCall) else (question.tool, question.model)
@@ -40,14 +37,14 @@ class Chains:
         if known is None:
             if len(self._matches) >= MAX_KNOWN_MATCHES:
                 self._matches.clear()
-            known = self._matches[key] = tuple(mount for mount in self._at[stage] if mount.covers(question))
+            known = self._matches[key] = tuple(mount for mount in self.at[stage] if mount.covers(question))
         return known
 
     def came_since(self, judges: Chains, step: Step, call: ToolCall) -> bool:
         """Whether a hook that would be asked about the call here is not, or not as it is here, among those that have
         judged it. A new process of the same hook is no other one."""
         for stage in (Stage.BEFORE_TOOL, Stage.APPROVE_TOOL):
-            known = {mount.name: mount for mount in judges.at(stage)}
+            known = {mount.name: mount for mount in judges.at[stage]}
             for mount in self.matching(Question(stage, step, call)):
                 before = known.get(mount.name)
                 judged = before is not None and mount.judges_like(before)

@@ -51,8 +51,8 @@ class Redactor(Replacing, Protocol):
         """From where on a text that ends where it was cut may be half a secret."""
         ...
 
-    def marker(self, text: str) -> bool:
-        """Whether the text holds such a mark."""
+    def marker(self, value: Json) -> bool:
+        """Whether it holds such a mark somewhere."""
         ...
 
 

@@ -13,7 +13,7 @@ from hookgate.protocol.values import Fault, JsonObject, ToolCall, ToolResult
 
 def redacted(redactor: Redactor, result: ToolResult) -> ToolResult:
     """The same object where nothing in it is secret."""
-    for_llm, for_user = redactor.text(result.for_llm), redactor.text(result.for_user)
+    for_llm, for_user = redactor.text(result.for_llm), result.for_user and redactor.text(result.for_user)
     data = redactor.value(result.data) if result.data is not None else None
     # Most results are a text and nothing else, and every call has one.
     plain = result.error is None and not (result.effects or result.media or result.artifact_tags)

@@ -94,7 +94,7 @@ class ToolSpec:
     @property
     def lease(self) -> Access:
         """What it needs of the workspace while it runs."""
-        return self.access or ("read" if self.read_only else "shared")
+        return self.access or ("shared" if self.mutates or self.affects_workspace else "read")
 
     @property
     def read_only(self) -> bool:

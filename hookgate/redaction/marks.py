@@ -3,16 +3,27 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
 from hashlib import blake2b
+
+from hookgate.redaction.found import Json
 
 MARKER = re.compile(r"\[REDACTED:[0-9a-f]{4}\]")
 PREFIX = "[REDACTED:"
 _MAX_MADE = 256
 
 
-def holds_marker(text: str) -> bool:
-    """Whether a secret was replaced in this text: such arguments are no longer what somebody meant."""
-    return PREFIX in text and MARKER.search(text) is not None
+def holds_marker(value: Json) -> bool:
+    """Whether a secret was replaced somewhere in it: such arguments are no longer what somebody meant."""
+    match value:
+        case str():
+            return PREFIX in value and MARKER.search(value) is not None
+        case Mapping():
+            return any(holds_marker(it) for member in value.items() for it in member)
+        case list() | tuple():
+            return any(map(holds_marker, value))
+        case _:
+            return False
 
 
 class Marks:

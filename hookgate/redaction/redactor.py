@@ -53,9 +53,9 @@ class Redactor:
         """For a text that ends where it was cut: from where on it may be half a secret, `len(text)` if it is not."""
         return self._held.cut_from(text)
 
-    def marker(self, text: str) -> bool:
-        """Whether a secret was replaced in it."""
-        return holds_marker(text)
+    def marker(self, value: Json) -> bool:
+        """Whether a secret was replaced somewhere in it."""
+        return holds_marker(value)
 
     @property
     def for_questions(self) -> Tight:

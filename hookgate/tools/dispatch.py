@@ -79,7 +79,7 @@ async def run(tool: Tool, call: ToolCall) -> ToolResult:
     Raises nothing but Cancelled.
     """
     try:
-        with trio.move_on_after(tool.spec.timeout_s):
+        with trio.CancelScope(relative_deadline=tool.spec.timeout_s):
             try:
                 return sound(await tool.execute(call))
             except BaseExceptionGroup as group:

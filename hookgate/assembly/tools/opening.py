@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable, Iterator
-from contextlib import AbstractAsyncContextManager, AsyncExitStack, nullcontext, suppress
+from contextlib import AbstractAsyncContextManager, AsyncExitStack, suppress
 from functools import partial
 from typing import TYPE_CHECKING
 
@@ -133,10 +133,10 @@ def keeping_of(settings: Settings) -> Keeping:
     return Keeping(settings.config, settings.file or settings.base / configuration.FILE_NAME, named)
 
 
-def _running(seals: Seals, spec: ToolSpec) -> AbstractAsyncContextManager[None]:
+def _running(seals: Seals, spec: ToolSpec) -> AbstractAsyncContextManager[None] | None:
     """Whatever runs code that a model has written or chosen; file tools refuse what is kept by themselves."""
     runs = spec.name == BASH.name if spec.provider == BASH.provider else spec.provider.startswith(_RUN_CODE)
-    return seals.running() if runs else nullcontext()
+    return seals.running() if runs else None
 
 
 def _recorder(workspace: Workspace) -> Recorder:

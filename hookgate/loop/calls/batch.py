@@ -132,7 +132,8 @@ class Ready:
     @property
     def is_kept(self) -> bool:
         """Whether the journal has it before it runs: it was approved, may change something or make calls itself."""
-        return self.permit is not None or not self.reads_only or makes_calls(self.spec)
+        changes = self.tool is None or self.spec.mutates or self.spec.affects_workspace
+        return changes or self.permit is not None or makes_calls(self.spec)
 
     @property
     def reads_only(self) -> bool:

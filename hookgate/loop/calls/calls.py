@@ -40,16 +40,17 @@ async def run_calls(batch: Batch, calls: Sequence[Asked], record: Record) -> boo
     True when every result was already delivered to the user, so that the model need not be asked again.
     """
     handled, ended = bool(calls), 0
-    for number, group in enumerate(_grouped(batch, calls)):
+    for number, group in enumerate((calls,) if len(calls) == 1 else _grouped(batch, calls)):
         skips = number > 0 and batch.interrupted()
-        under_way: list[Ready | Settled] = []
+        under_way, ready = list[Ready | Settled](), dict[int, Ready]()
         try:
-            for call in group:
-                under_way.append(await _begun(batch, call, skips=skips))  # noqa: PERF401 - what is there is cut off
-            ready = {place: it for place, it in enumerate(under_way) if isinstance(it, Ready)}
+            for place, call in enumerate(group):
+                under_way.append(begun := await _begun(batch, call, skips=skips))
+                if isinstance(begun, Ready):
+                    ready[place] = begun
             # Of several one may be what a hook has made of a call that reads only.
-            begun = ready.values()
-            if len(ready) > 1 and (all(it.reads_only for it in begun) or all(it.delegates for it in begun)):
+            runs = ready.values()
+            if len(ready) > 1 and (all(it.reads_only for it in runs) or all(it.delegates for it in runs)):
                 await _together(batch, under_way, ready)
             else:
                 for place in ready:
@@ -110,9 +111,6 @@ def _grouped(batch: Batch, calls: Sequence[Asked]) -> Iterator[list[Asked]]:
             return ""
         return "reads" if spec.read_only else "delegates" if delegates(spec) else ""
 
-    if len(calls) == 1:
-        yield [*calls]
-        return
     for together, several in groupby(calls, kind):
         run = list(several)
         yield from [run] if together else ([call] for call in run)

@@ -5,7 +5,8 @@ What stands round a tool (memo, lease, what it changed) is one function, `_execu
 
 from __future__ import annotations
 
-from contextlib import nullcontext
+from collections.abc import AsyncGenerator
+from contextlib import AbstractAsyncContextManager, asynccontextmanager, nullcontext
 from time import perf_counter_ns
 
 from hookgate.loop.calls.batch import Batch, Ready, Settled
@@ -26,8 +27,6 @@ from hookgate.tools.dispatch import run, sound
 from hookgate.tools.errors import ToolError
 from hookgate.tools.failures import failed
 from hookgate.tools.lease import Held
-
-_NOBODY = nullcontext()
 
 
 async def execute(batch: Batch, under_way: list[Ready | Settled], place: int) -> None:
@@ -86,17 +85,17 @@ async def _executed(batch: Batch, item: Ready, tool: Tool, held: Held, left: lis
         return found
     result: ToolResult | None = None
     try:
-        async with held, around.running(spec):
+        async with held:
             call_context.work.set(call_context.Work(batch.step.chat, left.append, around.redactor.cut_from))
-            with (
-                telling(batch, call.id) if batch.events.heard(CallProgressed) else _NOBODY,
-                serving(batch, item) if makes_calls(spec) else _NOBODY,
-            ):
-                compares = [await watch(call) for watch in around.watches] if held.may_change else ()
+            compares = [await watch(call) for watch in around.watches] if held.may_change else ()
+            if surroundings := _surroundings(batch, item):
+                async with surroundings:
+                    result = await run(tool, call)
+            else:
                 result = await run(tool, call)
-                for compare in reversed(compares):
-                    result = await compare(result)
-                return result if held.alone else replace(result, effects=among_others(result.effects))
+            for compare in reversed(compares):
+                result = await compare(result)
+            return result if held.alone else replace(result, effects=among_others(result.effects))
     except ToolError as error:
         return failed(call.name, error)
     finally:
@@ -104,3 +103,21 @@ async def _executed(batch: Batch, item: Ready, tool: Tool, held: Held, left: lis
             batch.memo.ended(found, result)
         elif not spec.read_only:
             batch.memo.clear()
+
+
+def _surroundings(batch: Batch, item: Ready) -> AbstractAsyncContextManager[None] | None:
+    """What a tool runs within; None: nothing, as most do."""
+    running, told = batch.agent.around.running(item.spec), batch.events.heard(CallProgressed)
+    served = makes_calls(item.spec)
+    return _surrounding(batch, item, running, told, served) if running or told or served else None
+
+
+@asynccontextmanager
+async def _surrounding(
+    batch: Batch, item: Ready, running: AbstractAsyncContextManager[None] | None, told: bool, served: bool
+) -> AsyncGenerator[None]:
+    """What it prints is told, the calls that it makes are served."""
+    telling_it = telling(batch, item.call.id) if told else nullcontext()
+    async with running or nullcontext():
+        with telling_it, serving(batch, item) if served else nullcontext():
+            yield

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable
-from contextlib import AbstractAsyncContextManager, nullcontext
+from contextlib import AbstractAsyncContextManager
 from dataclasses import field
 
 from hookgate.protocol.dataclasses import dataclass
@@ -39,7 +39,7 @@ class Unredacted:
     def cut_from(self, text: str) -> int:
         return len(text)
 
-    def marker(self, text: str) -> bool:
+    def marker(self, value: Json) -> bool:
         return False
 
 
@@ -47,9 +47,9 @@ class Unredacted:
 class Around:
     """`memo` None: nothing is kept. `pure`: read-only tools that the operator calls pure besides those that say so.
 
-    `running` is held while a tool of this spec runs. `busy`: whether background processes of a session live, so that
-    no result stays true for long. `forget` ends them. `media` has the files that messages refer to;
-    `keeps_files`: those that tools and hooks bring go there as well.
+    `running` gives what is held while a tool of this spec runs, if anything is. `busy`: whether background processes
+    of a session live, so that no result stays true for long. `forget` ends them. `media` has the files that messages
+    refer to; `keeps_files`: those that tools and hooks bring go there as well.
     """
 
     memo: Budget | None = field(default_factory=Budget)
@@ -61,11 +61,9 @@ class Around:
     forget: Callable[[str], object] = lambda _session: None
     media: MediaStore | None = None
     keeps_files: bool = False
-    running: Callable[[ToolSpec], AbstractAsyncContextManager[None]] = lambda _spec: nullcontext()
+    running: Callable[[ToolSpec], AbstractAsyncContextManager[None] | None] = lambda _spec: None
 
     def keeps(self, spec: ToolSpec, session: str) -> bool:
         """Whether results of this tool may be had from the memo now."""
-        if self.memo is None or not spec.read_only:
-            return False
         pure = spec.pure or (self.pure is not None and self.pure.covers(spec.name))
-        return pure and not self.busy(session)
+        return pure and spec.read_only and self.memo is not None and not self.busy(session)

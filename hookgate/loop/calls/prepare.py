@@ -17,7 +17,6 @@ from hookgate.hooks.verdicts import Allowed, Answered, Denied
 from hookgate.loop.calls.batch import Batch, Ready, Settled
 from hookgate.loop.nested.within import delegates
 from hookgate.protocol.approval import Wish
-from hookgate.protocol.codec import canonical
 from hookgate.protocol.dataclasses import replace
 from hookgate.protocol.errors import ApprovalExpired
 from hookgate.protocol.events.inside import CallDecided, PersonAsked
@@ -58,7 +57,7 @@ def _looked_up(batch: Batch, call: ToolCall) -> tuple[ToolCall, ToolSpec] | Sett
     if spec is None or batch.away(call.name):
         return _absent(batch, call, gone=False)
     refused = incomplete(spec, call)
-    if batch.redactor.marker(canonical(call.arguments).decode()):
+    if batch.redactor.marker(call.arguments):
         reason = "an argument holds a mark that stands for a secret; the secret itself is not known here"
         hint = "Leave it out, or have the user put it where it belongs."
         refused = failure("validation", call.name, reason, hint=hint)
@@ -104,11 +103,12 @@ async def _judged(batch: Batch, call: ToolCall, spec: ToolSpec) -> Ready | Settl
     permit = await _permitted(batch, call, spec, (*wishes, *refused), judges)
     if isinstance(permit, ToolResult):
         return _denied(batch, call, permit)
-    tool = None if spec.owner else batch.snapshot.get(call.name)
-    if not spec.owner and (tool is None or not agent.registry.holds(spec)):
+    owned = bool(spec.owner)
+    tool = None if owned else batch.snapshot.get(call.name)
+    if not owned and (tool is None or not agent.registry.holds(spec)):
         agent.tally.count("denied")
         return _absent(batch, call, gone=tool is not None)
-    agent.tally.count("answered" if spec.owner else "allowed")
+    agent.tally.count("answered" if owned else "allowed")
     return Ready(call, spec, tool, judges, permit)
 
 

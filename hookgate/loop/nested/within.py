@@ -25,11 +25,11 @@ class Within:
 
 def delegates(spec: ToolSpec) -> bool:
     """Whether its calls begin turns of other agents, which run side by side."""
-    return (spec.name, spec.provider) == (DELEGATE, "builtin")
+    return spec.name == DELEGATE and spec.provider == "builtin"
 
 
 def makes_calls(spec: ToolSpec) -> bool:
-    return spec.provider.startswith(EXTENSION) or delegates(spec)
+    return spec.provider.startswith(EXTENSION) or (spec.name == DELEGATE and spec.provider == "builtin")
 
 
 def conversation_of(claim: Claim, call_id: str, agent: str) -> Conversation:

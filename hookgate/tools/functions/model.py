@@ -9,7 +9,7 @@ import inspect
 import warnings
 from collections.abc import Callable, Generator, Iterator, Mapping
 from contextlib import contextmanager
-from typing import Annotated, Any, cast
+from typing import Annotated, Any, Literal, cast
 
 from pydantic import BaseModel, ConfigDict, Field, create_model
 from pydantic.errors import PydanticUserError
@@ -57,7 +57,8 @@ class Parameters:
 
         A default of null is left out, as the schema leaves out that null may be written. Raises ValidationError.
         """
-        written = self._valid(arguments).model_dump(mode="json", by_alias=True, round_trip=True)
+        dump = self.model.__pydantic_serializer__.to_python
+        written: dict[str, Json] = dump(self._valid(arguments), mode="json", by_alias=True, round_trip=True)
         if not self.nulls:
             return written
         return cast("dict[str, Json]", without_nulls(written, self.raw, self.raw, null_if_left_out))
@@ -68,18 +69,16 @@ class Parameters:
         return {name: getattr(valid, field) for field, name in self.names.items()}
 
     def _valid(self, arguments: JsonObject) -> BaseModel:
+        # Said here, it counts for the models inside as well, which else drop in silence what they do not know.
+        extra: Literal["forbid"] | None = "forbid" if self.shut else None
+        read = self.model.__pydantic_validator__.validate_python
         try:
-            return self._read(arguments)
+            return read(arguments, extra=extra)
         except ValidationError:
             fewer = cast("JsonObject", without_nulls(dict(arguments), self.raw, self.raw, never_null))
             if fewer == arguments:
                 raise
-        return self._read(fewer)
-
-    def _read(self, arguments: JsonObject) -> BaseModel:
-        # Said here, it counts for the models inside as well, which else drop in silence what they do not know.
-        validator = self.model.__pydantic_validator__
-        return validator.validate_python(arguments, extra="forbid" if self.shut else None)
+        return read(fewer, extra=extra)
 
 
 def parameters(function: Callable[..., object], name: str) -> Parameters:

@@ -71,7 +71,8 @@ class Typed:
         except Exception as error:  # a validator of the author's: whatever it raises, the call has a result
             _log.exception("tool_arguments_crashed", tool=call.name, call_id=call.id)
             return failed(call.name, error)
-        if canonical(arguments) == canonical(call.arguments):
+        given = call.arguments
+        if len(arguments) == len(given) and canonical(arguments) == canonical(given):
             return call
         return ToolCall(call.id, call.name, arguments, call.origin, call.decode)
 

@@ -50,8 +50,8 @@ class Redactor:
     def cut_from(self, text: str) -> int:
         return len(text)
 
-    def marker(self, text: str) -> bool:
-        return "[REDACTED:" in text
+    def marker(self, value: Json) -> bool:
+        return "[REDACTED:" in str(value)
 
 
 def watching(seen: list[Finished]) -> dict[Stage, object]:
