@@ -31,7 +31,7 @@ MARK = b"[REDACTED:"
 @dataclass(frozen=True)
 class Recorded:
     """One call as it was: who was asked what, and what its answer counted for. `redacted`: something in it stands for
-    a secret that was there."""
+    a secret that was there. `audit`: its answers did not count."""
 
     line: int
     hook: str
@@ -39,6 +39,7 @@ class Recorded:
     answer: Mapping[str, Json]
     failed: bool
     redacted: bool
+    audit: bool
 
 
 @dataclass(frozen=True)
@@ -133,4 +134,5 @@ def _recorded(number: int, payload: dict[str, Any], redacted: bool) -> Recorded:
         raise BadMessage(f"{str(stage)[:80]!r} is no stage")
     question = read_question(Stage(stage), cast("dict[str, Any]", params))
     said = cast("dict[str, Json]", answer)
-    return Recorded(number, hook, question, said, payload.get("failed") is True, redacted)
+    flags = (payload.get("failed") is True, redacted, payload.get("audit") is True)
+    return Recorded(number, hook, question, said, *flags)

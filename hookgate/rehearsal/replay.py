@@ -13,7 +13,7 @@ from hookgate.protocol.hook.stages import Question, Stage, subject_members
 from hookgate.protocol.values import Finished, Json, LLMReply
 from hookgate.rehearsal.recording import Broken, Recorded
 from hookgate.rehearsal.subject import Asked, Subject, Telling, open_subject
-from hookgate.rehearsal.verdict import HELD, Decision, as_json
+from hookgate.rehearsal.verdict import HELD, Decision, as_json, unasked
 
 BEFORE_IT_RUNS = frozenset({Stage.BEFORE_LLM, Stage.BEFORE_TOOL, Stage.APPROVE_TOOL})
 MOST_IN_A_ROW = 5
@@ -118,7 +118,7 @@ class Replay:
         """Until the process ends, nothing is left, or it is given up."""
         recorded: Recorded | None = first
         while recorded is not None:
-            self._compare(recorded, await subject.ask(recorded.question))
+            self._compare(recorded, await self._asked(subject, recorded))
             if subject.gone:
                 self._gone(recorded, subject.gone)
                 return
@@ -126,6 +126,12 @@ class Replay:
                 self._gone(recorded, f"{MOST_IN_A_ROW} calls in a row had no usable answer")
                 return
             recorded = next(calls, None)
+
+    async def _asked(self, subject: Subject, recorded: Recorded) -> Asked:
+        """A hook whose answers count no more lets pass what it held; what it was only audited about is compared."""
+        if (mode := self.plan.rules.mode) != "enforce" and not recorded.audit:
+            return Asked(unasked(recorded.question, f'its mode is "{mode}": nothing that it says counts'))
+        return await subject.ask(recorded.question)
 
     def _gone(self, recorded: Recorded, why: str) -> None:
         self.tally.gone += 1

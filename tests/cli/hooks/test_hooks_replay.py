@@ -177,6 +177,24 @@ async def test_a_program_may_name_stages_and_bring_tools_that_nothing_recorded_i
     assert ended.returncode == 1
 
 
+@pytest.mark.parametrize("mode", ["audit", "off"])
+async def test_a_hook_whose_answers_count_no_more_lets_pass_what_it_held(tmp_path: Path, mode: str) -> None:
+    said = {"action": "deny_tool", "reason": "no"}
+    held = call(said, do="answer", result=said)
+    watched = json.loads(held)
+    watched["payload"]["audit"] = True
+    command = json.dumps([sys.executable, str(CHILD)])
+    hooks = f'intercept = ["before_tool"]\nmode = "{mode}"\ncommand = {command}'
+    (tmp_path / "hookgate.toml").write_text(f"[hooks.processes.guard]\n{hooks}\n")
+    (tmp_path / "held.jsonl").write_text(held + "\n")
+    (tmp_path / "watched.jsonl").write_text(json.dumps(watched) + "\n")
+    ended = await run(tmp_path, "hooks", "replay", "held.jsonl", "guard")
+    assert f'denied (no) -> allowed, since it is not asked: its mode is "{mode}"' in ended.stdout.decode()
+    assert ended.returncode == 1
+    same = await run(tmp_path, "hooks", "replay", "watched.jsonl", "guard")
+    assert (same.returncode, same.stdout) == (0, b"1 call of guard asked again, none answered differently.\n")
+
+
 @pytest.mark.parametrize(
     ("before", "now", "words"),
     [
