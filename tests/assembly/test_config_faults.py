@@ -54,6 +54,7 @@ def hookgate(folder: Path, text: str, *arguments: str) -> subprocess.CompletedPr
         ('["python3", "-u", "nope.py"]', "'nope.py' is not there"),
         ('["env", "A=1", "python3", "-X", "dev", "nope.py"]', "'nope.py' is not there"),
         ('["python3", "nope"]', "'nope' is not there"),
+        (f'["python3", "{"n" * 300}.py"]', "is not there"),
         ('["sh", "run/nope"]', "'run/nope' is not there"),
         ('["env", "there.py", "nope.sh"]', "'nope.sh' is not there"),
         ('["./there.py"]', "'./there.py' is not executable"),

@@ -45,6 +45,7 @@ def refused(keep: Keeping, *names: str) -> list[str]:
         ('["go", "run", "./cmd/guard"]', ["cmd/guard/main.go"]),
         ('["python3", "--config=conf/rules.py"]', ["conf/rules.py"]),
         ('["/usr/bin/env", "python3", "nope/missing.py"]', ["nope/missing.py"]),
+        (f'["python3", "-c", "{"#" * 300}", "hooks/guard.py"]', ["hooks/guard.py"]),
         ('["true"]\ndir = "backend"', ["backend/anything"]),
         ('["true"]\nenv = { PYTHONPATH = "lib" }', ["lib/json.py"]),
         ('["true"]', ["hookgate.toml", "AGENTS.md", "CLAUDE.md", "hooks/new.py", ".hookgate/skills/x/SKILL.md"]),

@@ -44,13 +44,15 @@ _RUNS_FOLDERS = re.compile(
     r"(python|pypy)[0-9.]*|node|deno|bun|go|cargo|ruby|perl|php|java|dotnet|uv|npm|pnpm|yarn|poetry"
 )
 _FIRST_LINE_BYTES = 256
+_NAME_BYTES = 255
+"""Of a name in a folder, on all file systems that are in use."""
 
 
 def brought_by(program: Runnable, workspace: Path) -> Iterator[Path]:
     """The files and folders whose change would change what runs, there or not, wherever they lie. Blocks."""
     directory = Path(program.directory)
     for word in program.command:
-        for part in {word, word.partition("=")[2]} - {""}:
+        for part in filter(_may_be_path, {word, word.partition("=")[2]}):
             yield from _file(directory / part, workspace)
             if _runs_folders(program) and (directory / part).is_dir():
                 yield directory / part
@@ -60,6 +62,11 @@ def brought_by(program: Runnable, workspace: Path) -> Iterator[Path]:
     for name in _LOADED_FROM:
         folders = program.environment.get(name, "").split(os.pathsep)
         yield from (directory / folder for folder in folders if folder)
+
+
+def _may_be_path(word: str) -> bool:
+    """Code and other long arguments are no names, and asking for such a file fails."""
+    return bool(word) and all(len(os.fsencode(name)) <= _NAME_BYTES for name in word.split("/"))
 
 
 def _file(path: Path, workspace: Path) -> Iterator[Path]:

@@ -29,7 +29,7 @@ def missing(program: Runnable) -> str:
             return f"command: {first!r} is not executable"
     elif not which(first, path=program.environment.get("PATH")):
         return f"command: {first!r} cannot be found"
-    gone = next((word for word in _scripts(program.command) if not (folder / word).exists()), "")
+    gone = next((word for word in _scripts(program.command) if not os.path.exists(folder / word)), "")
     return f"command: {gone!r} is not there" if gone else ""
 
 
