@@ -155,8 +155,8 @@ class PlainKeyboard:
             self._put("\n")
 
     def resumed(self) -> None:
-        """After `fg` the terminal has nothing of the line any more, unless something was written before this is known:
-        then the prompt stands there anew, and this one is written over it."""
+        """After `fg` the terminal has nothing of the line any more. Where something was written before that is known
+        the prompt stands there anew already, and this one is written over it."""
         if self._asks:
             self._put(f"\r{self._standing}")
 
