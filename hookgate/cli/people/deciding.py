@@ -78,7 +78,8 @@ def _waiting(
 
 async def _decide_stored(file: JournalPlace, said: Said) -> Outcome:
     """By the same function as everywhere; without a configuration's rules, since an operator may always."""
-    from hookgate.approvals.requests import Approvals, Surroundings
+    from hookgate.approvals.requests import Approvals
+    from hookgate.approvals.surroundings import Surroundings
     from hookgate.protocol.approval import Decision
 
     refuse_missing(file)
