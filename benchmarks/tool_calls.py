@@ -8,7 +8,8 @@ from time import perf_counter_ns
 from pydantic import BaseModel, ConfigDict
 
 from benchmarks.figures import Bar, Figure, Pair, Run
-from hookgate.approvals.requests import Approvals, Surroundings
+from hookgate.approvals.requests import Approvals
+from hookgate.approvals.surroundings import Surroundings
 from hookgate.hooks.gate import Gate
 from hookgate.loop.agent import Agent
 from hookgate.loop.calls.batch import Batch, Settled

@@ -14,6 +14,11 @@ from hookgate.protocol.journal.values import Approval, Claim
 from hookgate.protocol.spec_digest import spec_digest
 from hookgate.protocol.values import Step, ToolCall, ToolSpec
 
+RULES_CHANGED = "the rules for it have changed"
+SCRIPT_CHANGED = "a file that it runs or changes is another one than was shown"
+PEOPLE_CHANGED = "who may decide it has changed"
+"""Why a yes is for this call no more."""
+
 
 @dataclass(frozen=True, slots=True)
 class Subject:
@@ -46,6 +51,15 @@ class Permit:
     approvals: tuple[Approval, ...] = ()
     grants: tuple[str, ...] = ()
     before: tuple[Wish, ...] = ()
+
+
+@dataclass(frozen=True)
+class Refused:
+    """`denied_by` is `approval:ID`; `reason` is what the model is told. `ends_turn`: it is not asked to go on."""
+
+    denied_by: str
+    reason: str
+    ends_turn: bool = False
 
 
 def request_digest(subject: Subject, asker: str, directory: str) -> str:

@@ -7,72 +7,38 @@ expires, that nobody can be asked about, or that is refused is a refusal. Does n
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
-from dataclasses import field
 from functools import partial
-from time import time
 
-import structlog
 import trio
 
 from hookgate.approvals import rules as ruling
-from hookgate.approvals.binding import Permit, Subject, policy
-from hookgate.approvals.decide import (
-    UNKNOWN,
-    counted,
-    is_silence,
-    not_yours,
-    outcome,
-    refusal_reason,
-    unread,
+from hookgate.approvals.asking import Asking
+from hookgate.approvals.binding import (
+    PEOPLE_CHANGED,
+    RULES_CHANGED,
+    SCRIPT_CHANGED,
+    Permit,
+    Refused,
+    Subject,
+    policy,
 )
+from hookgate.approvals.decide import UNKNOWN, counted, not_yours, outcome, unread
 from hookgate.approvals.deciders import Deciders
-from hookgate.approvals.grants import Extent, Grants, Parts
+from hookgate.approvals.grants import Extent, Grants
 from hookgate.approvals.people import People, requester
-from hookgate.approvals.places import Place, nobody_reached, places
 from hookgate.approvals.reading import Reading
 from hookgate.approvals.rules import Rule
-from hookgate.approvals.telling import asked_elsewhere, cards
+from hookgate.approvals.surroundings import Surroundings
 from hookgate.approvals.waiting import Waiting
-from hookgate.approvals.wording import decided, request_of, requested, wish_of
-from hookgate.protocol.approval import ApprovalRequest, Decision, Outcome, Voter, Wish
+from hookgate.approvals.wording import wish_of
+from hookgate.protocol.approval import Decision, Outcome, Voter, Wish
 from hookgate.protocol.chat import Chat
-from hookgate.protocol.dataclasses import dataclass, replace
-from hookgate.protocol.events.payloads import Payload
-from hookgate.protocol.interfaces import Channel, Redactor
+from hookgate.protocol.dataclasses import replace
+from hookgate.protocol.interfaces import Channel
 from hookgate.protocol.journal.decisions import Standing, StoredRequest
 from hookgate.protocol.journal.interfaces import Journal
 from hookgate.protocol.journal.values import Approval, Intent, PolicyChanged
 from hookgate.protocol.values import Step, ToolCall
-
-log = structlog.get_logger("hookgate.approvals")
-
-RULES_CHANGED = "the rules for it have changed"
-SCRIPT_CHANGED = "a file that it runs or changes is another one than was shown"
-PEOPLE_CHANGED = "who may decide it has changed"
-
-
-@dataclass(frozen=True)
-class Refused:
-    """`denied_by` is `approval:ID`; `reason` is what the model is told. `ends_turn`: it is not asked to go on."""
-
-    denied_by: str
-    reason: str
-    ends_turn: bool = False
-
-
-@dataclass(frozen=True)
-class Surroundings:
-    """`emit` tells events; without a redactor nothing is secret. `directory`: where tools work. `clock`: seconds of
-    the wall clock. `channels` by name, for what is shown elsewhere than in the chat that asks. `scripts`:
-    the digest of the files that a call runs; it may block."""
-
-    emit: Callable[[Payload, Step | None], None]
-    redactor: Redactor | None = None
-    directory: str = ""
-    clock: Callable[[], float] = time
-    channels: Mapping[str, Channel] = field(default_factory=dict[str, Channel])
-    parts: Parts = lambda _call: None
-    scripts: Callable[[ToolCall], str] | None = None
 
 
 class Approvals:
@@ -88,6 +54,7 @@ class Approvals:
         self._reading = Reading(around.channels)
         self.grants = Grants(journal.decisions, Extent(around.directory, around.clock, around.parts))
         self._waiting = Waiting(journal, around.clock, lambda request: partial(self.decide, request))
+        self._asking = Asking(journal.decisions, around, self._waiting, lambda: self.deciders)
 
     # --- the rules ---
 
@@ -150,7 +117,7 @@ class Approvals:
                 continue
             among = f"question {number} of {len(wishes)}" if len(wishes) > 1 else ""
             placed = replace(subject, place=", ".join(filter(None, (subject.place, among))))
-            asked = await self._asked(placed, wish, policy(wishes), channel)
+            asked = await self._asking.put(placed, wish, policy(wishes), channel)
             if isinstance(asked, Refused):
                 return asked
             approvals.append(Approval(asked.request.id, asked.request.digest))
@@ -245,56 +212,3 @@ class Approvals:
     async def decidable(self, voter: Voter) -> tuple[Standing, ...]:
         """What waits for this very person among others."""
         return tuple(it for it in await self._decisions.pending() if self.deciders.may(it.request, voter))
-
-    # --- asking ---
-
-    async def _asked(self, subject: Subject, wish: Wish, in_force: str, channel: Channel) -> Standing | Refused:
-        """Its yes, or why there is none."""
-        around, emit = self._around, self._around.emit
-        if subject.may_not_wait:
-            return Refused(wish.asked_by, subject.may_not_wait)
-        if not wish.approvers:
-            wish = replace(wish, approvers=self.deciders.limit(subject.step.chat))
-        shown = request_of(subject, wish, around.directory, around.redactor)
-        deciders, here = self.deciders.of(shown), Place(channel, subject.step.chat)
-        where = places(here, wish.terms.ask_in, around.channels, deciders)
-        if why := nobody_reached(shown, where, deciders, self.deciders.people, self.deciders.limit(shown.chat)):
-            return Refused(wish.asked_by, why)
-        standing = await self._stored(subject, wish, in_force, shown, where)
-        # It may have been asked before: then what was shown counts, and what was said.
-        stored = standing.request
-        emit(requested(stored.shown, around.redactor), subject.step)
-        if standing.state == "open":
-            async with subject.while_asking():
-                standing = await self._waiting.until_decided(subject, stored, where)
-        record = decided(standing)
-        emit(record, subject.step)
-        told = {"id": record.id, "tool": record.tool, "digest": record.digest}
-        log.info("approval_decided", **told, approved=record.approved, by=record.by)
-        if standing.state == "void":
-            raise PolicyChanged(standing.why)
-        if standing.state != "approved":
-            ends_turn = wish.terms.on_expiry == "stop" and is_silence(standing)
-            return Refused(f"approval:{stored.id}", refusal_reason(standing), ends_turn)
-        return standing
-
-    async def _stored(
-        self, subject: Subject, wish: Wish, in_force: str, shown: ApprovalRequest, where: Collection[Place]
-    ) -> Standing:
-        """As it stands, asked now or before; what was asked of, or allowed by, others than may now is void."""
-        claim, terms = subject.claim, wish.terms
-        bound = (claim.conversation, claim.message, subject.id, shown.digest, in_force, wish.asker)
-        until = 0.0 if terms.on_expiry == "wait" else self._around.clock() + shown.ttl_s
-        voters = tuple(sorted(self.deciders.of(shown), key=str))
-        chats = tuple(place.chat for place in where)
-        request = StoredRequest(shown.id, *bound, shown, terms.required, until, voters, chats)
-        outbox = (*asked_elsewhere(request), *cards(request, where))
-        standing = await self._decisions.request(claim, request, outbox)
-        while not self.deciders.hold(standing):
-            await self._waiting.void(standing.request, PEOPLE_CHANGED)
-            if standing.request.id == shown.id:
-                raise PolicyChanged(PEOPLE_CHANGED)
-            standing = await self._decisions.request(claim, request, outbox)
-        for chat in (shown.chat, *chats):
-            subject.wake(chat)
-        return standing

@@ -8,7 +8,8 @@ from functools import lru_cache, partial
 
 from hookgate import config as configuration
 from hookgate.approvals.people import People
-from hookgate.approvals.requests import Approvals, Surroundings
+from hookgate.approvals.requests import Approvals
+from hookgate.approvals.surroundings import Surroundings
 from hookgate.assembly import delegating
 from hookgate.assembly.channels.policies import chosen
 from hookgate.assembly.context_files import ContextFiles

@@ -88,41 +88,53 @@ def lasting(seconds: float) -> str:
     return " ".join(words)
 
 
-def table(rows: Iterable[Sequence[str]], width: int | None = None, names: Sequence[str] = ()) -> list[str]:
-    """A line for each row, of columns as wide as they must be, below one of their names; a cell is one line, an empty
-    one a dash. With names, a column that is empty everywhere is left out.
+def table(
+    rows: Iterable[Sequence[str]], width: int | None = None, names: Sequence[str] = (), *, headed: bool = True
+) -> list[str]:
+    """A line for each row, of columns as wide as they must be; a cell is one line, an empty one a dash. `headed`:
+    below the names, and a column that is empty everywhere is left out.
 
-    On a screen of this `width` the last column goes on below itself where it is too long. With names, where its other
-    columns alone would not fit, each row is a block: a line for each cell that holds something.
+    On a screen of this `width` the last column goes on below itself where it is too long. With names, where the other
+    columns leave it no room, each row is a block: a line for each cell that holds something.
     """
     cells = [[one_line(cell) for cell in row] for row in rows]
-    if cells and names:
+    if cells and names and headed:
         held = [at == 0 or any(column) for at, column in enumerate(zip(*cells, strict=True))]
         cells, names = [[*compress(row, held)] for row in cells], [*compress(names, held)]
-    filled = [[cell or "-" for cell in row] for row in (*([names] if names else []), *cells)]
+    filled = [[cell or "-" for cell in row] for row in (*([names] if names and headed else []), *cells)]
     heads = _padded([row[:-1] for row in filled])
-    indent = min(map(len, heads), default=0)
-    if width is not None and names and indent + NARROWEST > width:
+    if names and _crowded(heads, filled, width):
         return _blocks(cells, names, width)
-    parts = (_wrapped((head, row[-1]), indent, width) for head, row in zip(heads, filled, strict=True))
-    return [line.rstrip() for lines in parts for line in lines]
+    return _columns(heads, filled, width)
 
 
-def _blocks(cells: Iterable[Sequence[str]], names: Sequence[str], width: int) -> list[str]:
-    lines = list[str]()
-    for row in cells:
-        pairs = [(name, cell) for name, cell in zip(names, row, strict=True) if cell]
-        lines += [*([""] if lines else []), *aligned(pairs, width)]
-    return lines
-
-
-def aligned(rows: Iterable[Sequence[str]], width: int | None = None) -> list[str]:
-    """The same for reading in a chat; the last column goes on below itself where it is too long for `width`."""
+def aligned(rows: Iterable[Sequence[str]], width: int | None = None, names: Sequence[str] = ()) -> list[str]:
+    """The same for reading in a chat or below a title, without a line of the names."""
     cells = [[" ".join(cell.split()) for cell in row] for row in rows]
     heads = [f"  {head}" for head in _padded([row[:-1] for row in cells], LONGEST_COLUMN)]
+    if names and _crowded(heads, cells, width):
+        return _blocks(cells, names, width)
+    return _columns(heads, cells, width)
+
+
+def _crowded(heads: Iterable[str], rows: Iterable[Sequence[str]], width: int | None) -> bool:
+    """Whether what stands before the last column leaves it no room on a screen of this width."""
+    needed = (len(head) + min(len(row[-1]) + 1, NARROWEST) for head, row in zip(heads, rows, strict=True))
+    return width is not None and max(needed, default=0) > width
+
+
+def _columns(heads: Sequence[str], rows: Iterable[Sequence[str]], width: int | None) -> list[str]:
     indent = min(map(len, heads), default=0)
-    parts = (_wrapped((head, row[-1]), indent, width) for head, row in zip(heads, cells, strict=True))
+    parts = (_wrapped((head, row[-1]), indent, width) for head, row in zip(heads, rows, strict=True))
     return [line.rstrip() for lines in parts for line in lines]
+
+
+def _blocks(rows: Iterable[Sequence[str]], names: Sequence[str], width: int | None) -> list[str]:
+    lines = list[str]()
+    for row in rows:
+        pairs = [(name, cell) for name, cell in zip(names, row, strict=True) if cell not in ("", "-")]
+        lines += [*([""] if lines else []), *aligned(pairs, width)]
+    return lines
 
 
 def screen_size() -> tuple[int, int]:

@@ -8,11 +8,12 @@ from itertools import count
 
 import trio
 
-from hookgate.approvals.binding import Permit, Subject
+from hookgate.approvals.binding import Permit, Refused, Subject
 from hookgate.approvals.grants import Parts
 from hookgate.approvals.people import People
-from hookgate.approvals.requests import Approvals, Refused, Surroundings
+from hookgate.approvals.requests import Approvals
 from hookgate.approvals.rules import Rule
+from hookgate.approvals.surroundings import Surroundings
 from hookgate.protocol.approval import ApprovalRequest, Decide, Decision, Outcome, Wish
 from hookgate.protocol.channel import PRESENT, UNLIMITED, ChannelLimits, ChannelState
 from hookgate.protocol.chat import Chat, Inbound, Outbound

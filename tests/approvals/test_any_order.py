@@ -13,8 +13,7 @@ from hypothesis import HealthCheck, settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, rule
 
-from hookgate.approvals.binding import Permit
-from hookgate.approvals.requests import Refused
+from hookgate.approvals.binding import Permit, Refused
 from hookgate.approvals.rules import Rule
 from hookgate.protocol.approval import OPERATOR, Decision, Grant, Voter
 from hookgate.protocol.chat import Chat, Inbound

@@ -15,9 +15,8 @@ from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, rule
 
 from hookgate.approvals import people
-from hookgate.approvals.binding import Permit, Subject
+from hookgate.approvals.binding import Permit, Refused, Subject
 from hookgate.approvals.people import People
-from hookgate.approvals.requests import Refused
 from hookgate.approvals.rules import Rule
 from hookgate.protocol.approval import OPERATOR, Decision, Grant, Terms, Voter
 from hookgate.protocol.chat import Chat, Inbound

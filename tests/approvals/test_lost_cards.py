@@ -10,9 +10,8 @@ import pytest
 import trio
 import trio.testing
 
-from hookgate.approvals.binding import Subject
+from hookgate.approvals.binding import Refused, Subject
 from hookgate.approvals.people import People, Person
-from hookgate.approvals.requests import Refused
 from hookgate.approvals.rules import Rule
 from hookgate.protocol.approval import Terms, Voter
 from hookgate.protocol.catalog import StoreFailed

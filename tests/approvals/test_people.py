@@ -13,9 +13,8 @@ import trio
 import trio.testing
 
 from hookgate.approvals import people
-from hookgate.approvals.binding import Permit
+from hookgate.approvals.binding import Permit, Refused
 from hookgate.approvals.people import People
-from hookgate.approvals.requests import Refused
 from hookgate.approvals.rules import Rule
 from hookgate.protocol.approval import Decision, Terms, Voter
 from hookgate.protocol.chat import Chat, Inbound

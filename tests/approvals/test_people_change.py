@@ -10,9 +10,8 @@ import trio
 import trio.testing
 
 from hookgate.approvals import people
-from hookgate.approvals.binding import Permit, Subject
+from hookgate.approvals.binding import Permit, Refused, Subject
 from hookgate.approvals.people import People
-from hookgate.approvals.requests import Refused
 from hookgate.protocol.approval import Decision
 from hookgate.protocol.chat import Outbound
 from hookgate.protocol.journal.decisions import Standing, StoredRequest

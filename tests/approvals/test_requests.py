@@ -11,8 +11,7 @@ import pytest
 import trio
 import trio.testing
 
-from hookgate.approvals.binding import Permit, request_digest
-from hookgate.approvals.requests import Refused
+from hookgate.approvals.binding import Permit, Refused, request_digest
 from hookgate.approvals.rules import TTL_S, Rule
 from hookgate.protocol.approval import ApprovalRequest, Decide, Decision, Lasting, Voter, Wish
 from hookgate.protocol.chat import Chat, Inbound

@@ -9,7 +9,7 @@ import pytest
 import trio
 import trio.testing
 
-from hookgate.approvals.requests import Refused
+from hookgate.approvals.binding import Refused
 from hookgate.approvals.rules import Rule
 from hookgate.protocol.approval import ApprovalRequest, CannotAsk, Decide, Wish
 from hookgate.protocol.events.payloads import ApprovalDecided, ApprovalRequested

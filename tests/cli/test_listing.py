@@ -11,7 +11,7 @@ from click.testing import CliRunner
 
 from hookgate.cli.main import hookgate
 from hookgate.cli.options import ListingGroup, json_option
-from hookgate.cli.printing import folded, table
+from hookgate.cli.printing import aligned, folded, table
 from hookgate.rpc.flags import usage
 from tests.cli.program import configured, open_terminal, run
 
@@ -197,6 +197,25 @@ def test_where_the_columns_alone_are_wider_than_the_screen_each_row_is_a_block_o
         "",
         "  name   audit-log",
         "  state  down",
+    ]
+
+
+def test_names_that_no_line_shows_are_there_once_each_row_is_a_block() -> None:
+    rows, names = [("4f1c2b9aa0e1", "telegram:-100/17", "12 s", "asks the model")], ("id", "chat", "runs", "now")
+    assert table(rows, 80, names, headed=False) == ["4f1c2b9aa0e1  telegram:-100/17  12 s  asks the model"]
+    blocks = ["  id    4f1c2b9aa0e1", "  chat  telegram:-100/17", "  runs  12 s", "  now   asks the model"]
+    assert table(rows, 50, names, headed=False) == blocks
+    assert aligned(rows, 80, names) == ["  4f1c2b9aa0e1  telegram:-100/17  12 s  asks the model"]
+    assert aligned(rows, 50, names) == blocks
+    # What stands side by side only if a long one moves its own row has no room either.
+    long = [("n" * 30, "up", "well enough to go on"), ("gate", "up", "-")]
+    assert aligned(long, 40, ("hook", "state", "said")) == [
+        f"  hook   {'n' * 30}",
+        "  state  up",
+        "  said   well enough to go on",
+        "",
+        "  hook   gate",
+        "  state  up",
     ]
 
 

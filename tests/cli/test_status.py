@@ -79,6 +79,15 @@ async def test_what_is_wrong_comes_first_for_people_for_scripts_and_live(tmp_pat
         assert [it.split()[-1] for it in steps] == ["accepted", "running", "waiting"]
         [found] = json.loads((await run(tmp_path, "where", "owner", "--json")).stdout)
         assert (found["message"], found["waits_for"][:12]) == ("M1", "for a person")
+        [request] = status[1]["approvals"]
+        async with open_terminal(tmp_path, "status", size=(60, 50)) as screen:
+            assert await screen.ends() == 0
+            await screen.sees("\n  ends      a no in ")
+            assert f"\n  request   {request['request']}\n  session   web:owner:c\n" in screen.shown
+        async with open_terminal(tmp_path, "approvals", size=(60, 36)) as screen:
+            assert await screen.ends() == 0
+            await screen.sees(f"  request    {request['request']}\n")
+            await screen.sees("  arguments  {}\n")
         async with open_terminal(tmp_path, "status", "--watch", size=(12, 60)) as screen:
             await screen.sees("Nothing is wrong.")
             (tmp_path / "broken").touch()

@@ -11,7 +11,8 @@ from pathlib import Path
 
 import trio
 
-from hookgate.approvals.requests import Approvals, Surroundings
+from hookgate.approvals.requests import Approvals
+from hookgate.approvals.surroundings import Surroundings
 from hookgate.hooks.children.process import ProcessSpec, open_process
 from hookgate.hooks.gate import Gate
 from hookgate.hooks.inside import InsideHook

@@ -6,7 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from hookgate.approvals.requests import Approvals, Surroundings
+from hookgate.approvals.requests import Approvals
+from hookgate.approvals.surroundings import Surroundings
 from hookgate.channels.approving import Picture, asking
 from hookgate.channels.terminal.dialogue import VIEW
 from hookgate.config import parse

@@ -12,8 +12,9 @@ from typing import Any, TypeVar
 
 import trio
 
-from hookgate.approvals.requests import Approvals, Surroundings
+from hookgate.approvals.requests import Approvals
 from hookgate.approvals.rules import Rule
+from hookgate.approvals.surroundings import Surroundings
 from hookgate.hooks.gate import Gate
 from hookgate.hooks.inside import InsideHook
 from hookgate.hooks.rules import Mount, Rules

@@ -8,8 +8,7 @@ from typing import Any
 import pytest
 import trio
 
-from hookgate.approvals.binding import Permit
-from hookgate.approvals.requests import Refused
+from hookgate.approvals.binding import Permit, Refused
 from hookgate.approvals.rules import Rule
 from hookgate.control.client import ControlFailed, call
 from hookgate.control.gateway import approval_methods

@@ -6,7 +6,7 @@ in the journal.
 
 from __future__ import annotations
 
-from collections.abc import Generator, Iterable, Iterator, Sequence
+from collections.abc import Generator, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict
 from time import time
@@ -21,7 +21,8 @@ from hookgate.channels.web.rendering import flush, run_rendering
 from hookgate.channels.web.running import Running
 from hookgate.channels.web.said import OBSERVED, TRACED, traced
 from hookgate.channels.web.settings import WebParts, WebSettings
-from hookgate.channels.web.shapes import Queued, ShownMessage, Snapshot, ToolState, moment
+from hookgate.channels.web.shapes import ShownMessage, Snapshot, ToolState, moment
+from hookgate.channels.web.waiting import Waiting, queued
 from hookgate.protocol.approval import Voter
 from hookgate.protocol.channel import UNLIMITED, ChannelState, unwatched
 from hookgate.protocol.chat import Chat, Inbound, Outbound
@@ -37,10 +38,9 @@ from hookgate.protocol.events.payloads import (
     TurnEnd,
     TurnStart,
 )
-from hookgate.protocol.journal.values import Accepted, Conversation
+from hookgate.protocol.journal.values import Conversation
 from hookgate.protocol.journal.views import Exchange
 
-MOMENT_S = 0.05
 NOT_SERVED = "its server takes no connections"
 
 
@@ -52,8 +52,8 @@ class WebChannel:
         self.state = ChannelState("down", time(), NOT_SERVED)
         self.feeds, self.watching = Feeds(), unwatched
         self._settings, self._parts = settings, parts
-        self._written, self._waiting, self._dealt_with = Due[Feed](), Due[Feed](), Due[Feed]()
-        self._asked = Due[str]()
+        self.waiting = Waiting(self.feeds, parts, self.conversation)
+        self._written, self._asked = Due[Feed](), Due[str]()
 
     @property
     def observed(self) -> tuple[str, ...]:
@@ -70,14 +70,13 @@ class WebChannel:
         """Who may come in has changed: what is sent next ends the stream of whoever may not."""
         for feed in self.feeds.listened:
             if self._parts.refuses(feed.chat.sender):
-                self._say_state(feed)
+                feed.publish_state()
 
     async def run(self) -> None:
         """Shows what has changed since somebody was last shown it; until cancelled."""
         async with trio.open_nursery() as nursery:
             nursery.start_soon(run_rendering, self._written)
-            nursery.start_soon(run_for_each, self._waiting, self._say_waiting, MOMENT_S)
-            nursery.start_soon(run_for_each, self._dealt_with, self._recount)
+            nursery.start_soon(self.waiting.run)
             nursery.start_soon(run_for_each, self._asked, self._tell_deciders)
 
     @contextmanager
@@ -85,7 +84,7 @@ class WebChannel:
         """Somebody has it open."""
         feed.listeners += 1
         # What waits may have ended where nobody here has heard of it.
-        self._dealt_with.add(feed)
+        self.waiting.look_at(feed)
         try:
             with self.watching(feed.chat.session_key):
                 yield
@@ -102,7 +101,7 @@ class WebChannel:
         if outbound.request:
             await self._show_card(feed, outbound.request)
             return key
-        await self._recount(feed)
+        await self.waiting.recount(feed)
         if feed.running is not None:
             feed.remember(feed.running)
         shown = await self._shown(feed, key) or past.sent(key, outbound, time(), "")
@@ -146,7 +145,7 @@ class WebChannel:
             feed.publish("approval", asdict(card(standing, may=may)))
         elif standing is not None:
             feed.publish("approval_done", {"id": request, "text": became(standing)})
-        self._say_state(feed)
+        feed.publish_state()
 
     async def _tell_deciders(self, request: str) -> None:
         """Whoever may decide it hears that it is there, or is no more, in whatever chat they have open."""
@@ -179,7 +178,7 @@ class WebChannel:
             case PicturesKept() if shown := _running(feed).pictures(payload.call_id, past.media(payload.media)):
                 feed.publish("tool", shown)
             case SteeringInjected():
-                self._dealt_with.add(feed)
+                self.waiting.look_at(feed)
             case _:
                 if (trace := traced(event)) is not None:
                     _running(feed).note(trace)
@@ -189,7 +188,7 @@ class WebChannel:
         """Whoever listens reads what stands there."""
         if (feed := self.feeds.known(session)) is not None:
             feed.lose()
-            self._dealt_with.add(feed)
+            self.waiting.look_at(feed)
 
     def _begin(self, feed: Feed, inbound: Inbound) -> None:
         feed.begin()
@@ -199,16 +198,16 @@ class WebChannel:
         shown = ShownMessage(inbound.message_id, "user", inbound.text, "", moment(time()), files, replaces=replaces)
         if inbound.message_id:
             feed.publish("message", shown)
-        self._say_state(feed)
+        feed.publish_state()
 
     def _end(self, feed: Feed) -> None:
         if feed.running is not None:
             flush(feed)
             feed.running.ended = True
             feed.remember(feed.running)
-        self._say_state(feed)
+        feed.publish_state()
         # Of what joined the turn or was dropped in it nothing may have been sent.
-        self._dealt_with.add(feed)
+        self.waiting.look_at(feed)
         if not feed.listeners:
             feed.rest()
 
@@ -217,49 +216,6 @@ class WebChannel:
     ) -> None:
         shown = _running(feed).tool(payload.ToolCallID, payload.Tool, state, what)
         feed.publish("tool", shown)
-
-    # --- what waits ---
-
-    async def receive(self, inbound: Inbound) -> Accepted:
-        """Shown as waiting while it does, but for a moment that nobody would see. Raises StoreFailed."""
-        feed, id_ = self.feeds.of(inbound.chat), inbound.message_id
-        if id_ in feed.queued:
-            # Sent once more: what waits is the first.
-            return await self._parts.receive(inbound)
-        feed.queued[id_] = Queued(id_, inbound.text)
-        feed.arriving.add(id_)
-        self._waiting.add(feed)
-        waits = False
-        try:
-            accepted = await self._parts.receive(inbound)
-            waits = not (accepted.known or inbound.text.startswith("/"))
-            return accepted
-        finally:
-            feed.arriving.discard(id_)
-            if not waits:
-                feed.queued.pop(id_, None)
-                self._say_state(feed)
-
-    async def _say_waiting(self, feed: Feed) -> None:
-        if feed.queued:
-            self._say_state(feed)
-
-    async def _recount(self, feed: Feed) -> None:
-        """What was refused, taken into a turn or dropped does not wait any more."""
-        stored = feed.queued.keys() - feed.arriving
-        if not stored:
-            return
-        exchanges = await self._parts.journal.chats.said(await self.conversation(feed.chat))
-        gone = (stored - {it.id for it in _waiting(exchanges)}) & feed.queued.keys()
-        for id_ in gone:
-            del feed.queued[id_]
-        for shown in past.asked(it for it in exchanges if it.inbound is not None and it.inbound.message_id in gone):
-            feed.publish("message", shown)
-        if gone:
-            self._say_state(feed)
-
-    def _say_state(self, feed: Feed) -> None:
-        feed.publish("state", {"running": feed.writing is not None, "queued": list(feed.queued.values())})
 
     # --- what stands there ---
 
@@ -280,7 +236,7 @@ class WebChannel:
         if feed.writing is not None:
             written.add(feed.writing.message)
         messages = tuple(it for it in messages if it.role != "assistant" or it.answers not in written)
-        return Snapshot(cursor, messages, current, cards, tuple(_waiting(exchanges)))
+        return Snapshot(cursor, messages, current, cards, tuple(queued(exchanges)))
 
     async def conversation(self, chat: Chat) -> Conversation:
         """The one that goes on there."""
@@ -292,9 +248,3 @@ def _running(feed: Feed) -> Running:
     if feed.running is None:
         feed.running = Running("")
     return feed.running
-
-
-def _waiting(exchanges: Iterable[Exchange]) -> Iterator[Queued]:
-    for it in exchanges:
-        if it.inbound is not None and not it.begun and it.outcome is None:
-            yield Queued(it.inbound.message_id, it.inbound.text)

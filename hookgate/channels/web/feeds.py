@@ -69,6 +69,10 @@ class Feed:
         self._news.set()
         self._news = trio.Event()
 
+    def publish_state(self) -> None:
+        """Whether a turn runs, and what waits for its own."""
+        self.publish("state", {"running": self.writing is not None, "queued": list(self.queued.values())})
+
     def after(self, cursor: int) -> list[tuple[int, bytes]] | None:
         """What came since, oldest first; None: some of it is not known any more."""
         if not self._lost <= cursor <= self.cursor:

@@ -23,6 +23,9 @@ if TYPE_CHECKING:
 NAMED = "`hookgate sessions list` has those that are"
 
 
+COLUMNS = ("conversation", "last", "holds")
+
+
 def list_sessions(place: Place, *, as_json: bool) -> int:
     """Raises ConfigError and StoreFailed, as all do."""
     places = [(place.session, journal_of(place)), *(() if place.session else kept_by_name(place))]
@@ -30,9 +33,8 @@ def list_sessions(place: Place, *, as_json: bool) -> int:
     rows = sorted(found, key=lambda it: it[1].last_at, reverse=True)
     if as_json:
         return say_json([{"id": row.conversation.id, **asdict(row), "kept_as": name} for name, row in rows])
-    for line in table((_listed(name, row) for name, row in rows), width_shown()) or [
-        f"no conversation is stored in {places[0][1]}"
-    ]:
+    lines = table((_listed(name, row) for name, row in rows), width_shown(), COLUMNS, headed=False)
+    for line in lines or [f"no conversation is stored in {places[0][1]}"]:
         say(line)
     return 0
 

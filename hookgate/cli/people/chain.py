@@ -22,6 +22,7 @@ TOLD = (
     *("session", "channel", "letter", "message", "request", "grant", "call"),
 )
 """What a line tells of a record, in this order."""
+COLUMNS = ("number", "at", "what", "about")
 Record = dict[str, Any]
 """A record with what stands beside it."""
 
@@ -32,7 +33,8 @@ def list_chain(place: Place, last: int, *, as_json: bool) -> int:
     records = _last(file, last) if place.session or is_there(file) else []
     if as_json:
         return say_json(records)
-    for line in table(map(_told, records), width_shown()) or [f"nothing is recorded in {file}"]:
+    lines = table(map(_told, records), width_shown(), COLUMNS, headed=False)
+    for line in lines or [f"nothing is recorded in {file}"]:
         say(line)
     return 0
 

@@ -31,11 +31,14 @@ class Said:
     grant: str
 
 
+COLUMNS = ("request", "session", "tool", "arguments")
+
+
 def list_waiting(config_file: Path | None, control: Path | None, *, as_json: bool) -> int:
     """Raises ConfigError, ControlFailed and StoreFailed, as both do."""
     waiting, title = _waiting(config_file, control, as_json=as_json)
     rows = ((it.request, it.session, it.tool, encode(it.arguments).decode()) for it in waiting)
-    lines = table(rows, width_shown()) or ["nothing waits for people"]
+    lines = table(rows, width_shown(), COLUMNS, headed=False) or ["nothing waits for people"]
     return say_rows(waiting, lambda: [*title, *lines], as_json=as_json)
 
 
@@ -75,7 +78,8 @@ def _waiting(
 
 async def _decide_stored(file: JournalPlace, said: Said) -> Outcome:
     """By the same function as everywhere; without a configuration's rules, since an operator may always."""
-    from hookgate.approvals.requests import Approvals, Surroundings
+    from hookgate.approvals.requests import Approvals
+    from hookgate.approvals.surroundings import Surroundings
     from hookgate.protocol.approval import Decision
 
     refuse_missing(file)

@@ -18,13 +18,16 @@ from hookgate.operations.refused import OperationRefused
 from hookgate.program.endings import FAILED
 from hookgate.protocol.values import Json
 
+COLUMNS = ("name", "ids", "roles", "known")
+
 
 def list_people(config_file: Path | None, control: Path | None, *, as_json: bool) -> int:
     asked = Asked(config_file, control, PEOPLE)
     known, codes = asked.rows(Known, PEOPLE), asked.rows(OpenCode, CODES)
     if as_json:
         return say_json({"people": [asdict(it) for it in known], "codes": [asdict(it) for it in codes]})
-    for line in table([*map(_row, known), *_waiting(codes)], width_shown()) or ["nobody is known"]:
+    lines = table([*map(_row, known), *_waiting(codes)], width_shown(), COLUMNS, headed=False)
+    for line in lines or ["nobody is known"]:
         say(printable(line))
     return 0
 

@@ -16,11 +16,14 @@ from hookgate.operations.refused import OperationRefused
 from hookgate.program.endings import FAILED
 from hookgate.protocol.values import Json
 
+COLUMNS = ("holder", "roles", "made")
+
 
 def list_keys(config_file: Path | None, control: Path | None, *, as_json: bool) -> int:
     """Raises ConfigError, ControlFailed and StoreFailed, as all do."""
     rows = Asked(config_file, control, KEYS).rows(KeyRow, KEYS)
-    lines = table(((it.holder, " ".join(it.roles), _said(it)) for it in rows), width_shown()) or ["nobody has a key"]
+    cells = ((it.holder, " ".join(it.roles), _said(it)) for it in rows)
+    lines = table(cells, width_shown(), COLUMNS, headed=False) or ["nobody has a key"]
     return say_rows(rows, lambda: map(printable, lines), as_json=as_json)
 
 

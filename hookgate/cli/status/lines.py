@@ -12,6 +12,14 @@ from hookgate.operations.status import Status
 
 MB = 1_000_000
 SHORT = 60
+GATEWAY = ("gateway", "asked", "version", "runs", "state", "work", "configuration")
+TURN = ("message", "session", "agent", "runs", "now")
+CHANNEL = ("channel", "kind", "state", "why")
+HOOK = ("hook", "state", "p50 / p99", "said")
+APPROVAL = ("request", "session", "tool", "ends", "asked by")
+LEAVING = ("session", "messages", "waits", "tried")
+LETTER = ("letter", "session", "since", "why")
+"""What the columns are, where the screen has no room for them side by side."""
 
 
 def report(it: Status, width: int | None) -> list[str]:
@@ -19,18 +27,19 @@ def report(it: Status, width: int | None) -> list[str]:
     up = lasting(it.at - it.started_at)
     lines = [f"hookgate {it.version}, process {it.pid}, up {up}, with {it.config}"]
     lines += [f"WRONG: {line}" for line in it.problems] or ["Nothing is wrong."]
-    for title, rows in (
-        ("Gateways", _gateways(it)),
-        (f"Turns: {_all(it, 'at_work')} of {_all(it, 'most')} at work", _turns(it)),
-        ("Channels", _channels(it)),
-        ("Hooks", _hooks(it)),
-        ("Waiting for people", _approvals(it)),
-        ("On its way to chats", _outgoing(it)),
-        (f"Dead letters: {it.dead} (hookgate control letters.retry or letters.drop)", _letters(it)),
-        ("Besides", _besides(it)),
+    where = ("gateway",) if it.gateways else ()
+    for title, names, rows in (
+        ("Gateways", GATEWAY, _gateways(it)),
+        (f"Turns: {_all(it, 'at_work')} of {_all(it, 'most')} at work", (*where, *TURN), _turns(it)),
+        ("Channels", (*where, *CHANNEL), _channels(it)),
+        ("Hooks", (*where, *HOOK), _hooks(it)),
+        ("Waiting for people", APPROVAL, _approvals(it)),
+        ("On its way to chats", LEAVING, _outgoing(it)),
+        (f"Dead letters: {it.dead} (hookgate control letters.retry or letters.drop)", LETTER, _letters(it)),
+        ("Besides", (), _besides(it)),
     ):
         if cells := list(rows):
-            lines += ["", title, *aligned(cells, width)]
+            lines += ["", title, *aligned(cells, width, names)]
     return lines
 
 

@@ -23,13 +23,13 @@ from hookgate.channels.terminal.screen import OneRow, Plain, Screen, Write
 from hookgate.channels.terminal.surface import TerminalSurface
 from hookgate.cli.printing import counted, stderr, to_stderr, write
 from hookgate.cli.terminal import extension_lines
-from hookgate.cli.terminal.chat import CHAT, show_diff
 from hookgate.cli.terminal.flags import Flags
 from hookgate.cli.terminal.pager import view
 from hookgate.cli.terminal.pictures import picture
 from hookgate.cli.terminal.piped import asked
 from hookgate.cli.terminal.seat import Seat, in_front, open_seat
 from hookgate.cli.terminal.starting import open_chat
+from hookgate.cli.terminal.talk import CHAT, show_diff
 from hookgate.program.endings import DENIED, FAILED, INTERRUPTED, over_echo
 from hookgate.program.signals import open_until_signal
 from hookgate.protocol.chat import Inbound

@@ -34,7 +34,7 @@ def tools(runtime: Runtime) -> str:
     own = [(spec.name, spec.provider, spec.description) for spec in runtime.agent.registry.snapshot().specs]
     declared = [(s.name, f"hook:{m.name}", s.description) for m in runtime.gate.mounts for s in m.hook.declared.tools]
     rows = [(name, provider, text.partition(". ")[0]) for name, provider, text in [*own, *declared]]
-    return "\n".join(aligned(rows, width_shown())) or "no tools"
+    return "\n".join(aligned(rows, width_shown(), ("tool", "from", "what for"))) or "no tools"
 
 
 def connections(runtime: Runtime) -> str:
@@ -62,7 +62,9 @@ def prompt_text(runtime: Runtime) -> str:
 
 
 def hooks(runtime: Runtime) -> str:
-    rows = aligned((_hook(runtime, hook) for hook in runtime.mounts.hooks), width_shown())
+    rows = aligned(
+        (_hook(runtime, hook) for hook in runtime.mounts.hooks), width_shown(), ("hook", "state", "reason")
+    )
     absent = [f"  {line}" for line in absent_extensions(runtime)]
     return "\n".join([*rows, *absent]) or "no hooks"
 

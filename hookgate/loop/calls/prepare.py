@@ -9,8 +9,7 @@ from collections.abc import Sequence
 
 import structlog
 
-from hookgate.approvals.binding import Permit, Subject
-from hookgate.approvals.requests import RULES_CHANGED, Refused
+from hookgate.approvals.binding import RULES_CHANGED, Permit, Refused, Subject
 from hookgate.hooks.chains import Chains
 from hookgate.hooks.decision import refusal
 from hookgate.hooks.verdicts import Allowed, Answered, Denied

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+import signal
 from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager
 from pathlib import Path
@@ -142,6 +144,23 @@ async def test_after_fg_the_prompt_stands_there_again(tmp_path: Path) -> None:
         await screen.stands(SIZE, lambda rows: rows[-1] == "$")
         await screen.type("exit\r")
         await screen.ends()
+
+
+async def test_a_prompt_that_stands_there_when_it_is_known_that_the_chat_goes_on_is_not_written_behind_itself(
+    tmp_path: Path,
+) -> None:
+    configured(tmp_path, "http://127.0.0.1:9/v1")
+    async with open_terminal(tmp_path, "chat", size=SIZE, anew=True, variables={"TERM": "dumb"}) as screen:
+        await screen.stands(SIZE, at_prompt)
+        # All that is told at the start is there once something is answered.
+        await screen.type("/pending\r")
+        await screen.sees("Nothing waits for your word.")
+        await screen.stands(SIZE, at_prompt)
+        prompts = screen.raw.count("> ")
+        os.killpg(screen.process.pid, signal.SIGCONT)
+        await screen.stands(SIZE, lambda rows: screen.raw.count("> ") > prompts and at_prompt(rows))
+        await screen.type("/quit\r")
+        assert await screen.ends() == 0
 
 
 async def test_help_says_that_commands_act_between_turns_and_what_ctrl_c_drops(tmp_path: Path) -> None:

@@ -13,8 +13,9 @@ import trio
 from hypothesis import settings as profile
 
 from hookgate.approvals.people import People, Person
-from hookgate.approvals.requests import Approvals, Surroundings
+from hookgate.approvals.requests import Approvals
 from hookgate.approvals.rules import Rule
+from hookgate.approvals.surroundings import Surroundings
 from hookgate.loop.sessions.resume import MAY_HAVE_RUN
 from hookgate.protocol.approval import Decision, Terms, Voter
 from hookgate.protocol.channel import PRESENT, ChannelLimits

@@ -134,7 +134,7 @@ class ChatsApi:
 
     async def _received(self, inbound: Inbound) -> Response:
         """Acknowledged only once it is stored."""
-        accepted = await self._channel.receive(inbound)
+        accepted = await self._channel.waiting.receive(inbound)
         return answer({"id": accepted.id, "known": accepted.known}, 202)
 
 

@@ -66,7 +66,7 @@ def bindings(editor: Editor) -> KeyBindings:
 
     @keys.add("c-z")
     def suspend(_event: KeyPressEvent) -> None:
-        editor.suspend()
+        editor.lending.suspend()
 
     @keys.add(Keys.Any, eager=True, filter=Condition(editor.pressing) & ~answer)
     def press(event: KeyPressEvent) -> None:

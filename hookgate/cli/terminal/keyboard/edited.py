@@ -156,12 +156,12 @@ class EditedKeyboard:
     @asynccontextmanager
     async def lent(self) -> AsyncGenerator[None]:
         lent = trio.Event()
-        self.posts(lambda editor: editor.lend(lambda: self.tell(lent.set)))
+        self.posts(lambda editor: editor.lending.lend(lambda: self.tell(lent.set)))
         try:
             await lent.wait()
             yield
         finally:
-            self.posts(lambda editor: editor.take_back())
+            self.posts(lambda editor: editor.lending.take_back())
 
     def leave(self) -> None:
         """The editor gives the terminal back and ends."""

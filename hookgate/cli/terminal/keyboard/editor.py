@@ -6,15 +6,13 @@ import os
 import signal
 import sys
 import termios
-from collections.abc import AsyncGenerator, Callable
-from contextlib import asynccontextmanager
+from collections.abc import Callable
 from functools import partial
 from time import monotonic
 from typing import Any
 
 import structlog
 from prompt_toolkit import Application
-from prompt_toolkit.application.run_in_terminal import in_terminal
 from prompt_toolkit.buffer import Buffer
 from prompt_toolkit.formatted_text import ANSI, StyleAndTextTuples, to_formatted_text
 from prompt_toolkit.output import ColorDepth
@@ -28,8 +26,8 @@ from hookgate.cli.terminal.keyboard.bindings import bindings
 from hookgate.cli.terminal.keyboard.completing import LineCompleter
 from hookgate.cli.terminal.keyboard.edited import Asked, EditedKeyboard
 from hookgate.cli.terminal.keyboard.layout import fitted, layout
+from hookgate.cli.terminal.keyboard.lending import Lending
 from hookgate.cli.terminal.keyboard.messages import Line, Messages
-from hookgate.cli.terminal.keyboard.opening import stop
 from hookgate.cli.terminal.keyboard.output import Output, size
 from hookgate.cli.terminal.keyboard.pasting import keys_of
 from hookgate.cli.terminal.keyboard.reflow import ReflowedRenderer
@@ -69,7 +67,6 @@ class Editor:
         self._keyboard = keyboard
         self._region, self._typing = "", False
         self._drawn = 0.0
-        self._back: Any = None
         self._input = keys_of(sys.stdin)
         self._output = Output(sys.stdout, size, term=terminal, enable_cpr=False)
         self.app = Application[None](
@@ -81,6 +78,7 @@ class Editor:
             erase_when_done=True,
             min_redraw_interval=REDRAW_S / 2,
         )
+        self.lending = Lending(self.app, self._output, keyboard.before, self.draw)
         self.app.renderer = ReflowedRenderer(self.app.renderer.style, self._output)
         self.app.ttimeoutlen = ESCAPE_S
         self.app.key_processor.before_key_press.add_handler(self._attention.typed)
@@ -149,7 +147,7 @@ class Editor:
 
     def _draw(self) -> None:
         app = self.app
-        if not app.is_running or app.is_done or self._back is not None:
+        if not app.is_running or app.is_done or self.lending.away:
             return
         with self._output.at_once():
             cleared, text, self._region = self._keyboard.screen.take()
@@ -175,7 +173,7 @@ class Editor:
         return asked.prompt if (asked := self._attention.question) is not None else None
 
     def _take_answers(self) -> bool:
-        if self._back is not None:
+        if self.lending.away:
             return False
         self.message.leave_search()
         self.answer.reset()
@@ -199,43 +197,8 @@ class Editor:
         self._look()
         self.draw()
 
-    def lend(self, lent: Callable[[], None]) -> None:
-        """The terminal as it was before, until it is taken back; `lent` is called once it is."""
-        loop = self.app.loop
-        assert loop is not None  # noqa: S101 - it runs
-        self._back = back = loop.create_future()
-
-        async def away() -> None:
-            async with self._as_before():
-                lent()
-                await back
-            self._back = None
-            self.draw()
-
-        self.app.create_background_task(away())
-
-    def suspend(self) -> None:
-        """Ctrl-Z, where a shell stands behind it; the line is there again with `fg`."""
-
-        async def away() -> None:
-            async with self._as_before():
-                stop()
-
-        self.app.create_background_task(away())
-
-    @asynccontextmanager
-    async def _as_before(self) -> AsyncGenerator[None]:
-        async with in_terminal():
-            self._output.lend()
-            termios.tcsetattr(0, termios.TCSADRAIN, self._keyboard.before)
-            yield
-
-    def take_back(self) -> None:
-        if self._back is not None and not self._back.done():
-            self._back.set_result(None)
-
     def leave(self) -> None:
-        self.take_back()
+        self.lending.take_back()
         self._draw()
         self._end(None)
 

@@ -155,9 +155,10 @@ class PlainKeyboard:
             self._put("\n")
 
     def resumed(self) -> None:
-        """After `fg` the terminal has nothing of the line any more."""
+        """After `fg` the terminal has nothing of the line any more. Where something was written before that is known
+        the prompt stands there anew already, and this one is written over it."""
         if self._asks:
-            self._put(self._standing)
+            self._put(f"\r{self._standing}")
 
     def insert(self, text: str) -> None:
         self._write(f"{text}\n")
