@@ -16,6 +16,8 @@ from tests.preloaded import preloaded
 GUARD = '[hooks.processes.g]\nintercept = ["before_tool"]\n'
 LISTEN = '[hooks.processes.g]\nobserve = ["*"]\n'
 RULE = '[[approvals]]\ntools = ["bsah"]\n'
+LONG = f"{'n' * 300}.py"
+"""Longer than a name may be."""
 STRANGE = "approvals.0.tools: 'bsah' covers no built-in tool (did you mean 'bash'?)"
 MODEL = '[agent]\nmodel = "script/any"\n[providers.script]\nkind = "scripted"\nscript = "script.json"\n'
 
@@ -54,7 +56,7 @@ def hookgate(folder: Path, text: str, *arguments: str) -> subprocess.CompletedPr
         ('["python3", "-u", "nope.py"]', "'nope.py' is not there"),
         ('["env", "A=1", "python3", "-X", "dev", "nope.py"]', "'nope.py' is not there"),
         ('["python3", "nope"]', "'nope' is not there"),
-        (f'["python3", "{"n" * 300}.py"]', "is not there"),
+        (f'["python3", "{LONG}"]', f"'{LONG}' is not there"),
         ('["sh", "run/nope"]', "'run/nope' is not there"),
         ('["env", "there.py", "nope.sh"]', "'nope.sh' is not there"),
         ('["./there.py"]', "'./there.py' is not executable"),

@@ -11,7 +11,7 @@ from collections.abc import Callable, Mapping
 from hookgate.hooks.zot.calls import Calls, Lost
 from hookgate.protocol.chat import Chat
 from hookgate.protocol.dataclasses import dataclass
-from hookgate.protocol.hook.answers import CONTINUE, Abort, Answer, Failed, Modify
+from hookgate.protocol.hook.answers import CONTINUE, Answer, Failed, Modify
 from hookgate.protocol.hook.stages import Question, Stage
 from hookgate.protocol.values import LLMReply, LLMRequest, Step, ToolCall
 from hookgate.protocol.zot.answers import (
@@ -107,7 +107,7 @@ class Interception:
         if isinstance(reply, Lost):
             return Failed(reply.reason)
         verdict = judged_turn(reply)
-        return verdict if isinstance(verdict, Abort) else changed
+        return changed if verdict is CONTINUE else verdict
 
     # --- before_agent_start: once per session, and again for another model ---
 
@@ -140,7 +140,7 @@ class Interception:
             step.chat,
         )
         prompt = None if isinstance(reply, Lost) else reply.system_prompt
-        problem = reply.reason if isinstance(reply, Lost) else prompt_problem(prompt or "")
+        problem = reply.reason if isinstance(reply, Lost) else reply.problem or prompt_problem(prompt or "")
         if problem:
             self._warn(f"before_agent_start: {problem}; keeping current system prompt", step.chat)
             return None

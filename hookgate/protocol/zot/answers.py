@@ -83,13 +83,17 @@ def judged_call(reply: InterceptReply) -> Answer:
 
 def judged_turn(reply: InterceptReply) -> Answer:
     """At before_llm."""
-    return Abort(reply.reason or TURN_BLOCKED) if reply.block else CONTINUE
+    if reply.block:
+        return Abort(reply.reason or TURN_BLOCKED)
+    return Failed(reply.problem) if reply.problem else CONTINUE
 
 
 def judged_message(reply: InterceptReply, extension: str) -> Answer:
     """At after_llm: only what people see changes; the transcript keeps what the model said."""
     if reply.block:
         return Modify({"shown": "", "withheld_by": withheld_line(extension, reply.reason)})
+    if reply.problem:
+        return Failed(reply.problem)
     return Modify({"shown": reply.replace_text}) if reply.replace_text else CONTINUE
 
 

@@ -59,8 +59,8 @@ class Block:
 
 @dataclass(frozen=True, slots=True)
 class InterceptReply:
-    """`system_prompt` None: not sent; an empty one is a value. `modified_args` None: not sent; `problem`: why they
-    are none that a call can have."""
+    """`system_prompt` None: not sent; an empty one is a value. `modified_args` None: not sent; `problem`: why it
+    blocks or gives others, and cannot be followed."""
 
     type: ClassVar[str] = "event_intercept_response"
     id: str

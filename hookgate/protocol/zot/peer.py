@@ -15,7 +15,7 @@ from hookgate.protocol.dataclasses import dataclass
 from hookgate.protocol.errors import BadMessage
 from hookgate.protocol.framing import MAX_MESSAGE_BYTES, LineSplitter, Oversize
 from hookgate.protocol.zot.frames import CommandReply, Frame, InterceptReply, Reply, ToolReply, ToolWanted
-from hookgate.protocol.zot.reading import read_frame
+from hookgate.protocol.zot.reading import read_frame, restricts
 
 ReplyKind = type[InterceptReply] | type[ToolReply] | type[CommandReply]
 
@@ -121,11 +121,13 @@ class ZotPeer:
             return Stray(str(members["type"]), str(call_id)[:80])
         del self._pending[call_id]
         repeated = repeated_member(line, members) if kind is InterceptReply else None
-        if repeated is not None:
-            return BadReply(call_id, f"it has the member {repeated[:80]!r} twice")
         try:
+            if repeated is not None:
+                raise BadMessage(f"it has the member {repeated[:80]!r} twice")
             return cast("Reply", read_frame(members))
         except BadMessage as error:
+            if kind is InterceptReply and restricts(members, repeated):
+                return InterceptReply(call_id, problem=str(error))
             return BadReply(call_id, str(error))
 
 

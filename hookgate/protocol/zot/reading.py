@@ -42,6 +42,7 @@ Members = Mapping[str, Any]
 
 
 _VERDICT = frozenset({"type", "id", "block", "reason", "modified_args", "replace_text", "system_prompt"})
+_RESTRICTING = frozenset({"block", "modified_args"})
 
 
 def read_frame(members: Members) -> Frame:
@@ -89,6 +90,14 @@ def _intercept_reply(members: Members) -> InterceptReply:
         system_prompt=prompt,
         problem=problem,
     )
+
+
+def restricts(members: Members, repeated: str | None) -> bool:
+    """Whether a reply, which has mistakes, says that a call must not go on as it is. `repeated`: stands there twice."""
+    said = {
+        name.lower() for name, value in members.items() if value is not None and (name, value) != ("block", False)
+    }
+    return not _RESTRICTING.isdisjoint({*said, (repeated or "").lower()})
 
 
 def _tool_reply(members: Members) -> ToolReply:

@@ -111,7 +111,19 @@ async def test_a_tool_is_an_ordinary_one_of_the_extensions_own_provider() -> Non
         ({"modified_args": {"command": "ls"}}, Modify({"arguments": {"command": "ls"}})),
         ({"modified_args": None}, CONTINUE),
         ({"modified_args": "rm"}, Failed("modified_args must be an object, not a string", closes=True)),
-        ({"block": "yes"}, Failed("block must be true or false, not a string")),
+        ({"block": "yes"}, Failed("block must be true or false, not a string", closes=True)),
+        ({"block": True, "reason": 5}, Failed("reason must be a string, not a number", closes=True)),
+        ({"modified_args": {}, "reason": 5}, Failed("reason must be a string, not a number", closes=True)),
+        (
+            {"modified_args": "x", "replace_text": 5},
+            Failed("replace_text must be a string, not a number", closes=True),
+        ),
+        (
+            {"modified_args": 0, "system_prompt": 5},
+            Failed("system_prompt must be a string, not a number", closes=True),
+        ),
+        ({"Modified_Args": "x"}, Failed("'Modified_Args' must be written 'modified_args'", closes=True)),
+        ({"block": False, "modified_args": None, "reason": 5}, Failed("reason must be a string, not a number")),
         ("exit", Failed("it exited with status 3")),
     ],
 )

@@ -59,14 +59,17 @@ def test_a_reply_that_cannot_be_read_fails_its_call_now() -> None:
         BadReply("1", "content must be an array, not a string")
     ]
     assert peer.receive(line(type="event_intercept_response", id="2", block=[1])) == [
-        BadReply("2", "block must be true or false, not an array")
+        InterceptReply("2", problem="block must be true or false, not an array")
     ]
     assert peer.receive(line(type="tool_result", id="1")) == [Stray("tool_result", "1")]
 
 
-def test_an_interception_that_is_answered_in_two_ways_at_once_is_a_failure() -> None:
-    text = b'{"type":"event_intercept_response","id":"1","block":true,"block":false}\n'
-    assert pending(InterceptReply).receive(text) == [BadReply("1", "it has the member 'block' twice")]
+@pytest.mark.parametrize("member", ["block", "modified_args", "reason"])
+def test_an_interception_that_is_answered_in_two_ways_at_once_is_a_failure(member: str) -> None:
+    text = b'{"type":"event_intercept_response","id":"1","%b":true,"%b":false}\n' % (2 * (member.encode(),))
+    problem = f"it has the member {member!r} twice"
+    wanted = BadReply("1", problem) if member == "reason" else InterceptReply("1", problem=problem)
+    assert pending(InterceptReply).receive(text) == [wanted]
 
 
 @pytest.mark.parametrize(
