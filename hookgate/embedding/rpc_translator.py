@@ -153,8 +153,9 @@ class Narration:
             self._whole(reply, told)
         else:
             self._put_down()
-            if self._speaking or reply.stop == "aborted":
-                self._spent(self._scene.ledger.since)
+            since = self._scene.ledger.since
+            if self._speaking or reply.stop == "aborted" or since != events.Spent():
+                self._spent(since)
             self._message(reply.visible, (), told)
         failure = reply.failure or (CANCELLED if reply.stop == "aborted" else "")
         self._open = False

@@ -102,6 +102,13 @@ async def test_a_try_that_broke_off_is_paid_for(tmp_path: Path) -> None:
     assert written(frames) == "One two three."
 
 
+async def test_a_reply_that_breaks_off_before_its_first_word_has_cost_something_too(tmp_path: Path) -> None:
+    frames = await prompted(tmp_path, *3 * [replace(counted(ended=False), ending="cut")], kind="anthropic")
+    assert types(frames) == ["response", "user_message", "turn_start", "usage", "turn_end", "error", "done"]
+    usage = one(frames, "usage")
+    assert (usage["input"], usage["output"], usage["cumulative"]["input"]) == (30, 3, 30)
+
+
 async def test_an_abort_loses_neither_the_last_word_nor_what_it_has_cost(tmp_path: Path) -> None:
     answer = replace(counted("All ", "is ", "well", ended=False), ending="hang")
     async with (
