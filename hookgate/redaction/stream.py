@@ -40,6 +40,10 @@ class Held:
         # A form without blanks that has begun lies in the last run of characters, which is held anyway.
         self._spread = tuple(form for form in self._forms if not _PLAIN.fullmatch(form))
         self._shapes, self._needles = shapes, needles
+        # What a value is given after, and nothing of the value.
+        self._name = re.compile(
+            rf"[\"'`(\[{{*]*+(?:{keys.words}|keys?|tokens|pass)s?[\"'`)\]}}*]*+(?:{SEPARATOR})?[\"'`]?"
+        )
         self._unfinished = (
             _begun(("authorization:", "cookie:"), rf"{HEADER}[^\r\n]*+\Z"),
             _begun(
@@ -71,7 +75,8 @@ class Held:
         run = _run_from(tail)
         low = tail[run:].lower()
         short = run > 0 or len(tail) == len(text)
-        token = len(tail) - run if short and self._needles.may_be_in(low) else 0
+        begun = short and self._needles.may_be_in(low) and not self._name.fullmatch(low)
+        token = len(tail) - run if begun else 0
         return len(text) - max(known, token)
 
     def _on_last_line(self, text: str) -> int:

@@ -82,6 +82,17 @@ def test_a_text_that_is_cut_right_behind_a_secret_keeps_it_whole(secret: str) ->
     assert redactor.cut_from(text[:-1]) < len(text) - 2
 
 
+@pytest.mark.parametrize("name", ["password", "Tokens", "api_key:", '"secret":"', "`token`", "key"])
+def test_a_text_that_is_cut_behind_a_telling_name_keeps_it(name: str) -> None:
+    text = f"it is the {name}"
+    assert Redactor([], salt=b"salt").cut_from(text) == len(text)
+
+
+@pytest.mark.parametrize("half", ["api_key=hell", "AKIA", "password:x", "sk-token", "passwordx="])
+def test_a_text_that_is_cut_behind_what_may_be_half_a_value_loses_it(half: str) -> None:
+    assert Redactor([], salt=b"salt").cut_from(f"it is {half}") == len("it is ")
+
+
 def test_every_chunking_of_a_secret_is_held() -> None:
     for secret in SECRETS:
         text = f"it is {secret}"

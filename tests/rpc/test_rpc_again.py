@@ -109,8 +109,9 @@ async def test_a_reply_that_breaks_off_before_its_first_word_has_cost_something_
     assert (usage["input"], usage["output"], usage["cumulative"]["input"]) == (30, 3, 30)
 
 
-async def test_an_abort_loses_neither_the_last_word_nor_what_it_has_cost(tmp_path: Path) -> None:
-    answer = replace(counted("All ", "is ", "well", ended=False), ending="hang")
+@pytest.mark.parametrize("word", ["well", "password"])
+async def test_an_abort_loses_neither_the_last_word_nor_what_it_has_cost(tmp_path: Path, word: str) -> None:
+    answer = replace(counted("All ", "is ", word, ended=False), ending="hang")
     async with (
         open_model_server(answer) as server,
         open_rpc(asking(tmp_path, "anthropic", server.base_url), env=KEY) as client,
@@ -121,7 +122,7 @@ async def test_an_abort_loses_neither_the_last_word_nor_what_it_has_cost(tmp_pat
             before += await client.until("text_delta")
         await client.send("abort")
         frames = [*before, *await client.done()]
-    assert written(frames) == said(frames) == "All is well"
+    assert written(frames) == said(frames) == f"All is {word}"
     usage = one(frames, "usage")
     assert (usage["input"], usage["output"], usage["cumulative"]["input"]) == (10, 1, 10)
 

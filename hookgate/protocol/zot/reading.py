@@ -94,9 +94,9 @@ def _intercept_reply(members: Members) -> InterceptReply:
 
 def restricts(members: Members, repeated: str | None) -> bool:
     """Whether a reply, which has mistakes, says that a call must not go on as it is. `repeated`: stands there twice."""
-    said = {
-        name.lower() for name, value in members.items() if value is not None and (name, value) != ("block", False)
-    }
+    said = {name.lower() for name, value in members.items() if value is not None and value is not False}
+    if members.get("modified_args") is False:
+        said.add("modified_args")
     return not _RESTRICTING.isdisjoint({*said, (repeated or "").lower()})
 
 
