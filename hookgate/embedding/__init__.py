@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from importlib import import_module
 from typing import TYPE_CHECKING
 
 from hookgate.protocol.approval import ApprovalRequest, Decision
@@ -32,7 +33,10 @@ from hookgate.protocol.rpc.events import (
 from hookgate.protocol.rpc.responses import State, TranscriptMessage
 
 if TYPE_CHECKING:
+    from hookgate.config import ConfigError
+    from hookgate.embedding.event_stream import Busy
     from hookgate.embedding.runtime import Events, Runtime
+    from hookgate.hooks.children.supervise import RequiredHookFailed
     from hookgate.tools.functions.typed import tool
 
 __all__ = [
@@ -40,8 +44,10 @@ __all__ = [
     "AssistantMessage",
     "AssistantStart",
     "Block",
+    "Busy",
     "CallBlock",
     "CompactDone",
+    "ConfigError",
     "Decision",
     "Done",
     "ErrorEvent",
@@ -51,6 +57,7 @@ __all__ = [
     "ExtDisplay",
     "ExtNotify",
     "Image",
+    "RequiredHookFailed",
     "ResultBlock",
     "Runtime",
     "Spent",
@@ -72,14 +79,18 @@ __all__ = [
 ]
 
 
+# Whoever only wants the values should not pay for the loop, the gate and the tools.
+_LATER = {
+    "Busy": "hookgate.embedding.event_stream",
+    "ConfigError": "hookgate.config",
+    "Events": "hookgate.embedding.runtime",
+    "RequiredHookFailed": "hookgate.hooks.children.supervise",
+    "Runtime": "hookgate.embedding.runtime",
+    "tool": "hookgate.tools.functions.typed",
+}
+
+
 def __getattr__(name: str) -> object:
-    # Whoever only wants the values should not pay for the loop, the gate and the tools.
-    if name in ("Events", "Runtime"):
-        from hookgate.embedding import runtime
-
-        return getattr(runtime, name)
-    if name == "tool":
-        from hookgate.tools.functions.typed import tool
-
-        return tool
+    if name in _LATER:
+        return getattr(import_module(_LATER[name]), name)
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

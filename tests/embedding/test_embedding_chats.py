@@ -7,6 +7,7 @@ import trio
 
 from hookgate.embedding import (
     AssistantMessage,
+    Busy,
     Decision,
     Done,
     Event,
@@ -17,7 +18,6 @@ from hookgate.embedding import (
     ToolResult,
     TurnEnd,
 )
-from hookgate.embedding.runtime import Busy
 from hookgate.protocol.approval import ApprovalRequest
 from tests.embedding.conftest import Scripted
 

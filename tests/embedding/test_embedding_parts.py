@@ -9,6 +9,7 @@ import trio
 import trio.testing
 
 from hookgate import config as configuration
+from hookgate import embedding
 from hookgate.config import ConfigError
 from hookgate.embedding.above import Above, settled
 from hookgate.embedding.event_queue import EventQueue
@@ -78,6 +79,13 @@ def test_zots_providers_are_where_zot_asks_them_unless_a_configuration_says_othe
     assert settled(config, provider="ollama").config.providers["ollama"].base_url == "http://127.0.0.1:9/v1"
     with pytest.raises(ConfigError, match="set KIMI_API_KEY"):
         settled(None, provider="kimi")
+
+
+def test_what_the_page_names_can_be_had_from_one_place() -> None:
+    for name in embedding.__all__:
+        assert getattr(embedding, name).__name__ == name or name in ("Block", "Event"), name
+    with pytest.raises(AttributeError, match="no attribute"):
+        embedding.Nothing  # noqa: B018 - it is looked up
 
 
 def test_a_literal_key_is_in_no_representation() -> None:

@@ -14,6 +14,7 @@ import hookgate
 from hookgate.config import ConfigError
 from hookgate.embedding import (
     AssistantMessage,
+    Busy,
     CallBlock,
     CompactDone,
     Done,
@@ -30,7 +31,6 @@ from hookgate.embedding import (
     UsageEvent,
     UserMessage,
 )
-from hookgate.embedding.runtime import Busy
 from hookgate.protocol.approval import ApprovalRequest, Decision
 from tests.cli.program import none_left
 from tests.cli.zot.zot_folders import extension

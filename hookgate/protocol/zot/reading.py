@@ -93,7 +93,7 @@ def _intercept_reply(members: Members) -> InterceptReply:
 
 
 def restricts(members: Members, repeated: str | None) -> bool:
-    """Whether a reply, which has mistakes, says that a call must not go on as it is. `repeated`: stands there twice."""
+    """Whether a reply with mistakes says that a call must not go on as it is. `repeated` stands in it twice."""
     said = {name.lower() for name, value in members.items() if value is not None and value is not False}
     if members.get("modified_args") is False:
         said.add("modified_args")
