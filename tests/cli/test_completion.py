@@ -168,6 +168,12 @@ async def test_fish_completes_the_value_behind_an_equals_sign_and_keeps_the_opti
         assert shown[0] == completed.rpartition(" ")[2]
 
 
+async def test_a_folder_is_completed_where_an_extension_is_installed_from(tmp_path: Path) -> None:
+    typed = {"_HOOKGATE_COMPLETE": "bash_complete", "COMP_WORDS": "hookgate ext install ./s", "COMP_CWORD": "3"}
+    told = await trio.run_process(["hookgate"], env=searched(tmp_path) | typed, capture_stdout=True)
+    assert told.stdout.decode() == "file,./s\n"
+
+
 async def test_behind_what_is_no_command_nothing_is_offered(tmp_path: Path) -> None:
     assert await offered(tmp_path, "nosuch", "") == []
     assert await offered(tmp_path, "hooks", "nosuch", "") == []

@@ -164,6 +164,26 @@ async def test_a_limit_on_the_file_s_size_is_a_failure_with_a_line(file: Path) -
     assert first == f"StoreFailed {file} failed: disk I/O error"
 
 
+NO_ROOM = """
+import resource, sys
+from pathlib import Path
+from hookgate.protocol.catalog import StoreFailed
+from hookgate.store.journal.engine.place import locked
+
+resource.setrlimit(resource.RLIMIT_FSIZE, (0, 0))
+try:
+    with locked(Path(sys.argv[1])):
+        print("it is locked")
+except StoreFailed as error:
+    print(error)
+"""
+
+
+async def test_a_journal_whose_lock_cannot_be_written_is_named(tmp_path: Path) -> None:
+    ended = await run([sys.executable, "-c", NO_ROOM, str(tmp_path / "journal.db")])
+    assert (ended.stdout, ended.stderr) == (f"{tmp_path}/journal.db cannot be made: File too large\n", "")
+
+
 @pytest.mark.parametrize(
     "content",
     [b"not a database, but longer than the hundred bytes of a header" * 20, b"SQLite format 3\0" + b"\xff" * 5000],

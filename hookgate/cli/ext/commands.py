@@ -51,7 +51,7 @@ def ext_list(config_file: Path | None, as_json: bool) -> None:
 
 
 @ext.command(name="install")
-@click.argument("source", metavar="PATH|URL", required=False)
+@click.argument("source", metavar="PATH|URL", required=False, type=click.Path())
 @config_option
 def ext_install(source: str | None, config_file: Path | None) -> None:
     """Copy a folder or clone a git repository."""

@@ -39,8 +39,9 @@ def locked(path: Path) -> Generator[None]:
             fcntl.flock(side, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:
             raise StoreBusy(f"{path} is in use by another hookgate{_holder(side)}") from None
-        os.ftruncate(side, 0)
-        os.pwrite(side, f"{os.getpid()}\n".encode(), 0)
+        with named(path):
+            os.ftruncate(side, 0)
+            os.pwrite(side, f"{os.getpid()}\n".encode(), 0)
         yield
     finally:
         os.close(side)
