@@ -206,7 +206,18 @@ def _unmade(root: Path, kept: Kept, made: Container[Path]) -> tuple[Path, ...]:
         for path in kept.folders
     )
     # Each is looked at once, for somebody may make it meanwhile.
-    return unique(tops[-1] for tops in absent if tops)
+    return unique(tops[-1] for tops in absent if tops and _can_be_made(tops[-1]))
+
+
+def _can_be_made(folder: Path) -> bool:
+    """Not on what is mounted read-only, nor in somebody else's folder that is closed: no command makes it there, and
+    a mount has nothing to lie on. Its owner could open a closed one."""
+    above = folder.parent
+    try:
+        closed = not os.access(above, os.W_OK) and above.stat().st_uid != os.geteuid()
+        return not (closed or os.statvfs(above).f_flag & os.ST_RDONLY)
+    except OSError:
+        return True
 
 
 def _is_there(path: Path, made: Container[Path]) -> bool:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import sys
 import threading
 from pathlib import Path
 
@@ -71,6 +72,40 @@ async def test_a_folder_that_is_made_and_goes_while_it_is_looked_for_ends_nothin
                     assert set((await shelter.chosen()).unmade) <= {folder, folder.parent}
             finally:
                 over.set()
+
+
+READS = """
+import sys, trio
+from pathlib import Path
+from hookgate.protocol.values import ToolCall
+from hookgate.tools.builtin import Parts, builtin_tools
+from hookgate.tools.dispatch import execute
+from hookgate.tools.files.workspace import Workspace
+from hookgate.tools.kept import Kept
+from hookgate.tools.shell.sandbox import Limits, open_shelter
+
+async def main(folder, environment):
+    keep = lambda: Kept(folders=(folder / ".zot" / "extensions",))
+    async with open_shelter(folder, environment, Limits(), keep) as shelter:
+        bash = builtin_tools(Parts(Workspace(folder, keep), shelter, environment))[0]
+        result = await execute(bash, ToolCall("1", "bash", {"command": "cat there; mkdir .zot || echo closed"}))
+        print((await shelter.chosen()).kind, result.for_llm)
+
+trio.run(main, Path(sys.argv[1]), {"PATH": sys.argv[2]})
+"""
+
+
+@needs_bwrap
+async def test_a_command_reads_a_workspace_that_is_mounted_read_only(tmp_path: Path) -> None:
+    (tmp_path / "there").write_text("it is there\n")
+    walls = ["bwrap", "--dev-bind", "/", "/", "--ro-bind", str(tmp_path), str(tmp_path)]
+    program = [sys.executable, "-c", READS, str(tmp_path), os.environ["PATH"]]
+    with trio.fail_after(DEADLINE_S):
+        ended = await trio.run_process([*walls, *program], capture_stdout=True)
+    shown = ended.stdout.decode()
+    assert "\nbwrap " in shown
+    assert "\nit is there\n" in shown
+    assert "\nclosed\n" in shown
 
 
 @needs_bwrap
