@@ -120,7 +120,7 @@ class Conversation:
         if job is self._running:
             narration, self._running = self._narrations.pop(self._session.key, None), None
         if narration is not None:
-            narration.end()
+            narration.end(end.reason)
             return
         if isinstance(job.work, Compaction) and end.how == "done":
             self._seat.tell(events.CompactDone(end.summary))
