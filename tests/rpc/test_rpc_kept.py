@@ -55,6 +55,30 @@ async def test_a_message_has_the_time_at_which_it_was_said_in_whichever_start(tm
     assert said[0]["time"] < said[1]["time"]
 
 
+async def test_which_results_are_errors_is_known_in_the_next_start(tmp_path: Path) -> None:
+    calls: list[Frame] = [
+        {"name": "bash", "arguments": {"command": command}, "id": command}
+        for command in ("true", "false", "sleep 60")
+    ]
+    folder = scripted(tmp_path, {"calls": calls}, more=KEPT)
+    async with open_rpc(folder, "--session", "notes") as client:
+        await client.send("prompt", message="first")
+        while (await client.until("tool_result"))[-1]["id"] != "false":
+            pass
+        await client.send("abort")
+        await client.done()
+        said = (await client.ask("get_messages"))["data"]["messages"]
+        assert await client.ends() == 0
+    async with open_rpc(folder, "--session", "notes") as client:
+        assert (await client.ask("get_messages"))["data"]["messages"] == said
+    results = [block for it in said for block in it["content"] if block["type"] == "tool_result"]
+    assert [(it["call_id"], it["is_error"]) for it in results] == [
+        ("true", False),
+        ("false", True),
+        ("sleep 60", True),
+    ]
+
+
 @pytest.mark.parametrize(
     ("taken", "seen"),
     [
