@@ -16,8 +16,6 @@ from hookgate.protocol.values import ToolCall
 
 MOST = 500
 """Messages of people, the last of them."""
-FAILED = "ERROR ("
-"""How a failed call's result begins."""
 
 
 async def stored(journal: Journal, session: str) -> list[Exchange]:
@@ -78,7 +76,7 @@ class _Replay:
             call = record.call if record is not None else None
             tool = Tool("", title=written.name, kind="other") if call is None else self._looked(call)
             denied = result.shown is not None
-            failed = denied or result.message.content.startswith(FAILED)
+            failed = denied or result.message.failed
             text = self._redactor.text(result.shown if result.shown is not None else result.message.content)
             content = tool.shown if tool.shown and not failed else shown(cut(text), result.message.media)
             yield replace(

@@ -152,6 +152,8 @@ async def open_runtime(settings: Settings, ports: Ports, early: Opened = unheard
         await mounts.tried()
         desk.open(gateway, judges.approvals, shared.guests)
         more = await _open_more(stack, settings, tools, gateway, judges.approvals)
+        if more.roster is not None:
+            gate.others_absent(more.roster.connections.away)
         await stack.enter_async_context(_running(gateway, extensions))
         yield replace(runtime, more=more)
 

@@ -12,7 +12,7 @@ import trio
 from hookgate.assembly.app import Runtime
 from hookgate.assembly.extensions.extensions import Extensions
 from hookgate.assembly.models import chosen_model
-from hookgate.embedding.history import History
+from hookgate.embedding.history import shown
 from hookgate.embedding.metered import Ledger, Room, metered
 from hookgate.embedding.reasoning import leveled, reasoned
 from hookgate.embedding.rpc_translator import Narration, Scene, Tell
@@ -25,7 +25,6 @@ from hookgate.protocol.channel import PRESENT, UNLIMITED
 from hookgate.protocol.chat import Chat, Inbound, Outbound
 from hookgate.protocol.dataclasses import dataclass, replace
 from hookgate.protocol.events.event import Event as Told
-from hookgate.protocol.events.inside import CallEnded, Prompted
 from hookgate.protocol.rpc import events
 from hookgate.protocol.rpc.responses import State, TranscriptMessage
 
@@ -87,7 +86,6 @@ class Conversation:
         self.jobs, agent = jobs, runtime.gateway.agent_of(seat.chat)
         self._runtime, self._seat, self._narrations = runtime, seat, channel.narrations
         self._options = agent.options
-        self._history = History()
         self._ledger = Ledger(agent.known_model)
         self._reasoning = ""
         self._running: Job | None = None
@@ -120,7 +118,7 @@ class Conversation:
         if job is self._running:
             narration, self._running = self._narrations.pop(self._session.key, None), None
         if narration is not None:
-            narration.end()
+            narration.end(end.reason)
             return
         if isinstance(job.work, Compaction) and end.how == "done":
             self._seat.tell(events.CompactDone(end.summary))
@@ -143,22 +141,11 @@ class Conversation:
     def hear(self, told: Told) -> None:
         """What the loop tells of it; calls that no model has made are left out."""
         narration = self._narrations.get(self._session.key)
-        if told.step is None or told.step.extension:
+        if narration is None or told.step is None or told.step.extension:
             return
         if told.step.parent_turn_id:
-            if narration is not None:
-                narration.hear_task(told)
-            return
-        messages = self._session.transcript.messages
-        self._history.follow(messages)
-        match told.payload:
-            case Prompted():
-                self._history.begin()
-            case CallEnded(call=call, outcome=outcome) if outcome.is_error:
-                self._history.failed(call.id, messages)
-            case _:
-                pass
-        if narration is not None:
+            narration.hear_task(told)
+        else:
             narration.hear(told)
 
     # --- what it is ---
@@ -209,7 +196,7 @@ class Conversation:
         return State(provider, model, workspace, length, self._session.jobs.busy, self.cost, self._reasoning)
 
     def messages(self) -> tuple[TranscriptMessage, ...]:
-        return self._history.shown(self._session.transcript.entries, self._session.agent.around.redactor)
+        return shown(self._session.transcript.entries, self._session.agent.around.redactor)
 
     def set_model(self, name: str) -> str:
         """The model that the next prompt asks, as PROVIDER/MODEL: any of a configured provider. Raises ValueError."""

@@ -1,4 +1,4 @@
-"""A transcript as it is shown, and which of its results are errors: what a transcript itself does not keep."""
+"""A transcript as it is shown: without secrets, but for what people said."""
 
 from __future__ import annotations
 
@@ -10,53 +10,20 @@ from hookgate.protocol.interfaces import Redactor
 from hookgate.protocol.journal.values import Entry
 from hookgate.protocol.rpc.blocks import Block, CallBlock, ResultBlock, Text, message_content
 from hookgate.protocol.rpc.responses import TranscriptMessage
-from hookgate.protocol.values import JsonObject, Message
+from hookgate.protocol.values import JsonObject
 
 
-class History:
-    """Messages are known by identity: the same words may be said twice."""
+def shown(entries: Sequence[Entry], redactor: Redactor) -> tuple[TranscriptMessage, ...]:
+    return tuple(_shown(it, redactor) for it in entries)
 
-    def __init__(self) -> None:
-        # The message itself is kept, so that its identity is not given to another.
-        self._known: dict[int, Message] = {}
-        self._failed: set[int] = set()
-        # Calls whose results are to come, as errors.
-        self._cut_off: set[str] = set()
 
-    def follow(self, messages: Sequence[Message]) -> None:
-        """What has come by now; what is gone is forgotten."""
-        newest = messages[-1] if messages else None
-        if len(messages) == len(self._known) and (newest is None or id(newest) in self._known):
-            return
-        before, self._known = self._known, {id(it): it for it in messages}
-        self._failed &= self._known.keys()
-        for it in messages:
-            if it.tool_call_id in self._cut_off and id(it) not in before:
-                self._cut_off.discard(it.tool_call_id)
-                self._failed.add(id(it))
-
-    def failed(self, call_id: str, messages: Sequence[Message]) -> None:
-        """The result of this call is an error; it may not be among the messages yet."""
-        if messages and messages[-1].tool_call_id == call_id:
-            self._failed.add(id(messages[-1]))
-        else:
-            self._cut_off.add(call_id)
-
-    def begin(self) -> None:
-        """Another turn, whose calls may have the ids of those before."""
-        self._cut_off.clear()
-
-    def shown(self, entries: Sequence[Entry], redactor: Redactor) -> tuple[TranscriptMessage, ...]:
-        self.follow([it.message for it in entries])
-        return tuple(self._shown(it.message, it.at, redactor) for it in entries)
-
-    def _shown(self, message: Message, at: float, redactor: Redactor) -> TranscriptMessage:
-        cut_off = message.role == "tool" and message.content in (NO_RESULT, NOT_RUN)
-        is_error = cut_off or id(message) in self._failed
-        content = message_content(message, is_error=is_error)
-        if message.role != "user":
-            content = tuple(redacted(block, redactor) for block in content)
-        return TranscriptMessage(message.role, content, rfc3339(at))
+def _shown(entry: Entry, redactor: Redactor) -> TranscriptMessage:
+    message = entry.message
+    # What was stored before results said whether they are errors has the words alone.
+    content = message_content(message, is_error=message.failed or message.content in (NO_RESULT, NOT_RUN))
+    if message.role != "user":
+        content = tuple(redacted(block, redactor) for block in content)
+    return TranscriptMessage(message.role, content, rfc3339(entry.at))
 
 
 def redacted(block: Block, redactor: Redactor) -> Block:

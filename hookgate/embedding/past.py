@@ -5,7 +5,7 @@ from __future__ import annotations
 from hookgate.assembly.agents import Routes
 from hookgate.assembly.redacting import make_redactor
 from hookgate.assembly.settings import Settings
-from hookgate.embedding.history import History
+from hookgate.embedding.history import shown
 from hookgate.loop.sessions.transcript import Transcript
 from hookgate.protocol.chat import Chat
 from hookgate.protocol.journal.interfaces import Journal
@@ -27,4 +27,4 @@ class Past:
         return transcript
 
     def shown(self, transcript: Transcript) -> tuple[TranscriptMessage, ...]:
-        return History().shown(transcript.entries, self._redactor)
+        return shown(transcript.entries, self._redactor)

@@ -135,8 +135,10 @@ class Narration:
             case _:
                 pass
 
-    def end(self) -> None:
-        """It is over, whatever ended it."""
+    def end(self, failure: str = "") -> None:
+        """It is over, whatever ended it. `failure`: where the loop could not say so itself."""
+        if failure:
+            self._failures.append(failure)
         for call_id in self._unanswered:
             self._tell(events.ToolResult(call_id, True, (Text(NO_RESULT),)))
         if self._open:

@@ -133,9 +133,13 @@ class Gate:
         """An extension, by its name as a hook, has registered these tools."""
         self._offered.brought(extension, tools)
 
+    def others_absent(self, why: Callable[[str], str]) -> None:
+        """Whom to ask for why a tool, by its name, is not there just now that was brought by no hook."""
+        self._offered.absent = why
+
     def away(self, step: Step, tool: str, model: str) -> str:
-        """Why a tool that the model was offered cannot be called now, its hook or extension being started again; else
-        empty."""
+        """Why a tool that the model was offered cannot be called now, its hook or extension being started again, or
+        its server connected; else empty."""
         return self._offered.away(self.chains.at[Stage.BEFORE_TOOL], step, tool, model)
 
     async def after_llm(self, step: Step, reply: LLMReply) -> LLMReply:

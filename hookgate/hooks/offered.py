@@ -33,6 +33,8 @@ class Offered:
         self._brought: dict[tuple[str, str], str] = {}
         self._registered: dict[str, str] = {}
         self._remembered: dict[str, tuple[Sequence[Mount], Sequence[ToolSpec]]] = {}
+        self.absent: Callable[[str], str] = lambda _tool: ""
+        """Why a tool cannot be called just now that neither a hook nor an extension has brought; else empty."""
 
     def declared(self, mounts: Sequence[Mount], step: Step, request: LLMRequest) -> LLMRequest:
         """With the tools that hooks declared at hello, where their match covers this chat and model."""
@@ -81,14 +83,14 @@ class Offered:
             self._brought[step.agent, spec.name] = hook if hook in names else ""
 
     def away(self, mounts: Sequence[Mount], step: Step, tool: str, model: str) -> str:
-        """Why nobody can call a tool just now that was offered to this agent's model, or that an extension has
-        registered; empty where nothing is known of it, or it is there."""
+        """Why nobody can call a tool just now that was offered to this agent's model, or that an extension or
+        a server has registered; empty where nothing is known of it, or it is there."""
         hook = self._brought.get((step.agent, tool), self._registered.get(tool))
         for mount in mounts if hook else ():
             if mount.name == hook and (how := mount.down()) and mount.rules.match.matches(step, "", model):
                 kind = "extension" if mount.name.startswith(EXTENSION) else "hook"
                 return f"the {kind} {mount.name.removeprefix(EXTENSION)} {how}"
-        return ""
+        return self.absent(tool)
 
     def _is_fine(self, mount: Mount, step: Step, spec: ToolSpec) -> bool:
         place = (mount.name, spec.name)

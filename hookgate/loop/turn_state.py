@@ -16,7 +16,7 @@ from hookgate.loop.delivery.outlet import Outlet
 from hookgate.loop.nested.within import Within
 from hookgate.loop.sessions.carried import Carried
 from hookgate.loop.sessions.jobs import Prompt
-from hookgate.loop.sessions.transcript import Transcript
+from hookgate.loop.sessions.transcript import Transcript, told
 from hookgate.loop.slots import Slot
 from hookgate.protocol.chat import Inbound, Outbound, OutboundKind
 from hookgate.protocol.dataclasses import dataclass, replace
@@ -147,8 +147,7 @@ class Turn:
         """The result of a call becomes part of the conversation, with what people read of it."""
         result, chat = done.result, self.inbound.chat
         media = () if result.response_handled else await kept(result.media, self.agent.around, chat)
-        message = Message("tool", result.for_llm, tool_call_id=call_id, media=media)
-        draft = Draft(message, shown=done.skipped or None)
+        draft = Draft(told(call_id, result, media), shown=done.skipped or None)
         await self.transcript.append(draft, outbox=done.outbox, audits=(audit,))
         if media:
             self.emit(PicturesKept(call_id, media), self.progress.step or self.step(0))

@@ -30,6 +30,8 @@ Purpose = Literal["turn", "compact"]
 """Why a model is called: to answer somebody, or to sum up what was said."""
 
 TOOL_TIMEOUT_S = 60.0
+FAILED = "ERROR ("
+"""How what a model is told of a failed call begins, unless a tool has words of its own."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,7 +45,8 @@ class ProposedCall:
 
 @dataclass(frozen=True, slots=True)
 class Message:
-    """One entry of the transcript. `media` holds URLs, `data:` URLs included."""
+    """One entry of the transcript. `media` holds URLs, `data:` URLs included. `is_error`: of a tool, whether the call
+    did not succeed; None: nobody has said."""
 
     role: Role
     content: str
@@ -51,6 +54,13 @@ class Message:
     tool_call_id: str = ""
     media: tuple[str, ...] = ()
     reasoning: str = ""
+    is_error: bool | None = None
+
+    @property
+    def failed(self) -> bool:
+        """Whether the call that it answers did not succeed; where nobody has said, its text does."""
+        said = self.content.startswith(FAILED) if self.is_error is None else self.is_error
+        return said and self.role == "tool"
 
 
 @dataclass(frozen=True, slots=True)
@@ -172,7 +182,7 @@ class ToolResult:
 def bare_text(result: ToolResult) -> str:
     """What a tool itself said: a failure without the words that a model gets round it."""
     error = result.error
-    rendered = error is not None and error.reason and result.for_llm.startswith(f"ERROR ({error.kind}) ")
+    rendered = error is not None and error.reason and result.for_llm.startswith(f"{FAILED}{error.kind}) ")
     return error.reason if error is not None and rendered else result.for_llm
 
 

@@ -62,7 +62,7 @@ class Metrics:
             case HookFailed():
                 self._failed.add(payload.hook, payload.stage, payload.policy)
             case ToolExecEnd():
-                outcome = payload.ErrorKind or "error" if payload.IsError else "cached" if payload.Cached else "ok"
+                outcome = payload.failure or ("cached" if payload.Cached else "ok")
                 self._tools.add(payload.Tool, outcome, seconds=payload.Duration / 1e9)
             case ToolExecSkipped():
                 self._skipped.add(payload.ErrorKind or "skipped")

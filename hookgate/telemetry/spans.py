@@ -171,7 +171,7 @@ class Tracing:
                 call = turn.apart[id_]
                 # What hooks say of the result comes after it.
                 call.ended_ns = call.began_ns + payload.Duration
-                call.error = (payload.ErrorKind or "error") if payload.IsError else ""
+                call.error = payload.failure
                 if not self._content:
                     self._end(turn.apart.pop(id_), now)
             case CallEnded(call=call, outcome=outcome) if call.id in turn.apart:

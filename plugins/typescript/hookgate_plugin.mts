@@ -152,7 +152,7 @@ export type ChatMessage = Asked & {
 /** A call as a model has written it: `arguments` is JSON text. */
 export type ProposedCall = JsonObject & { id: string; function: JsonObject & { name: string; arguments: string } };
 
-/** One of a conversation's; `tool_calls` are an assistant's, `tool_call_id` a tool's. */
+/** One of a conversation's; `tool_calls` are an assistant's, `tool_call_id` and `is_error` a tool's. */
 export type Message = JsonObject & {
   role: string;
   content: string;
@@ -160,6 +160,7 @@ export type Message = JsonObject & {
   reasoning_content?: string;
   tool_calls?: ProposedCall[];
   tool_call_id?: string;
+  is_error?: boolean;
 };
 
 export type Tool = JsonObject & {

@@ -66,7 +66,11 @@ def subject(stage: Stage, full: bool) -> Any:
         case Stage.BEFORE_SEND:
             return ChatMessage("x", kind="answer", message_id="311" if full else "")
         case Stage.BEFORE_LLM:
-            message = Message("user", "x", proposed, "c", ("data:,x",), "r") if full else Message("user", "x")
+            message = (
+                Message("user", "x", proposed, "c", ("data:,x",), "r", is_error=True)
+                if full
+                else Message("user", "x")
+            )
             return LLMRequest("p/m", (message,))
         case Stage.AFTER_LLM:
             return LLMReply("p/m", "x", proposed, "stop", Usage(), "r") if full else LLMReply("p/m", "x", (), "")

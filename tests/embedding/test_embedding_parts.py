@@ -13,13 +13,8 @@ from hookgate import embedding
 from hookgate.config import ConfigError
 from hookgate.embedding.above import Above, settled
 from hookgate.embedding.event_queue import EventQueue
-from hookgate.embedding.history import History
 from hookgate.embedding.reasoning import leveled, reasoned
-from hookgate.loop.calls.execution_policy import Unredacted
-from hookgate.protocol.journal.values import Entry
-from hookgate.protocol.rpc.blocks import ResultBlock
 from hookgate.protocol.rpc.events import Done, TextDelta
-from hookgate.protocol.values import Message
 
 TOML = """
 [agent]
@@ -161,18 +156,3 @@ async def test_a_finished_tray_is_read_to_its_end(autojump_clock: object) -> Non
     queue.put(Done())
     queue.finish()
     assert [await queue.get(), await queue.get()] == [Done(), None]
-
-
-# --- what a transcript does not keep ------------------------------------------------------------------------
-
-
-def test_the_result_of_a_call_that_was_cut_off_is_an_error_and_no_later_one_with_its_id() -> None:
-    history = History()
-    history.failed("c1", ())
-    cut_off, later = (Message("tool", text, tool_call_id="c1") for text in ("half of it", "all of it"))
-    history.follow((cut_off,))
-    history.failed("c1", (cut_off, Message("user", "taken back")))
-    history.begin()
-    entries = [Entry(number, it) for number, it in enumerate((cut_off, later), 1)]
-    blocks = [block for it in history.shown(entries, Unredacted()) for block in it.content]
-    assert [it.is_error for it in blocks if isinstance(it, ResultBlock)] == [True, False]

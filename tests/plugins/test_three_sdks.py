@@ -120,7 +120,10 @@ ASKED = {
     "required": 2,
     "self_approval": True,
 }
-MESSAGES = [{"role": "user", "content": "hi"}]
+MESSAGES = [
+    {"role": "user", "content": "hi"},
+    {"role": "tool", "content": "not found", "tool_call_id": "c1", "is_error": True},
+]
 DONE = {"for_llm": "ok", "for_user": "", "silent": False, "is_error": False, "async": False, "media": []}
 ANSWERS: list[tuple[str, dict[str, Any], dict[str, Any]]] = [
     ("on_message", said(""), {"action": "continue"}),

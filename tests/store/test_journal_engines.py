@@ -137,6 +137,15 @@ async def test_what_joins_a_turn_ends_with_it_if_it_was_read_and_else_has_its_ow
     assert await texts(journal, again) == ["first", "as hooks left it", "both"]
 
 
+async def test_whether_a_call_has_failed_stands_with_its_result(opened: Open) -> None:
+    said = [Message("tool", "[exit 1]", tool_call_id="c", is_error=it) for it in (True, False, None)]
+    async with opened() as journal:
+        claim = await claimed(journal, "first")
+        await journal.work.append(claim, [Draft(it) for it in said])
+    async with opened() as journal:
+        assert [it.message for it in (await journal.work.load(claim.conversation)).entries] == said
+
+
 async def test_what_model_calls_have_cost_stands_with_what_they_have_led_to(opened: Open) -> None:
     """Before a crash and after it, until the message has its outcome and as long as it is kept."""
     first, second = Usage(7, 3, 2, 1), Usage(11, 1)

@@ -167,6 +167,22 @@ async def test_a_row_of_a_newer_hookgate_is_named(file: Path) -> None:
         await accept(journal, "new")
 
 
+async def test_a_result_of_an_older_hookgate_has_failed_where_its_text_says_so(file: Path) -> None:
+    async with open_journal(file) as journal:
+        conversation = (await accept(journal, "k")).conversation
+        claim = await journal.work.claim("g", 60)
+        assert claim is not None
+        texts = ("ERROR (not_found) ls: no such folder", "a.txt")
+        await journal.work.append(claim, [Draft(Message("tool", it, tool_call_id="c")) for it in texts])
+    with closing(sqlite3.connect(file)) as other:
+        other.execute("UPDATE entries SET body = CAST(json_remove(body, '$.message.is_error') AS BLOB)")
+        other.commit()
+        assert other.execute("SELECT count(*) FROM entries WHERE body LIKE '%is_error%'").fetchone() == (0,)
+    async with open_journal(file) as journal:
+        entries = (await journal.work.load(conversation)).entries
+        assert [(it.message.is_error, it.message.failed) for it in entries] == [(None, True), (None, False)]
+
+
 async def test_a_log_without_its_journal_is_not_taken_for_another_ones(file: Path) -> None:
     file.parent.mkdir()
     log = Path(f"{file}-wal")

@@ -46,6 +46,7 @@ SCRIPT = {
         {"when": "look", "calls": [{"name": "ls", "arguments": {}}]},
         {"when": "steal", "calls": [{"name": "ls", "arguments": {"path": "secret"}}]},
         {"when": "make up", "calls": [{"name": "no_such_tool", "arguments": {}}]},
+        {"when": "wait", "calls": [{"name": "bash", "arguments": {"command": "tail -n 0 -f script.json"}}]},
         {"when": "break", "fail": {"kind": "auth", "reason": "this key is not known"}},
     ]
 }
@@ -105,6 +106,21 @@ async def test_a_scrape_has_figures_that_prove_where_every_call_went(tmp_path: P
         strict = await scraped(served, "application/openmetrics-text;version=1.0.0,text/plain;q=0.5")
         assert strict.keys() == {name.removesuffix("_total") for name in found}
         assert value(strict, "hookgate_tool_calls_total") == calls
+
+
+async def test_a_call_that_a_person_has_stopped_counts_as_one_that_was_cancelled(tmp_path: Path) -> None:
+    chat = Chat("page", "c", "ann")
+    async with open_served(configured(tmp_path, '[channels.page]\nkind = "web"\n', json.dumps(SCRIPT))) as served:
+        receive = served.runtime.gateway.receive
+        await receive(Inbound(chat, "wait", message_id="1"))
+        with trio.fail_after(60):
+            while not value(await scraped(served), "hookgate_turns_doing", doing="tool"):
+                await trio.sleep(0.01)
+        await receive(Inbound(chat, "/stop", message_id="2"))
+        await served.runtime.gateway.idle(chat.session_key)
+        (_, samples) = (await scraped(served))["hookgate_tool_duration_seconds"]
+        counted = [own for name, own, _ in samples if name == "hookgate_tool_duration_seconds_count"]
+        assert counted == [{"tool": "bash", "outcome": "cancelled"}]
 
 
 DECISIONS = ("denied", "answered", "allowed")

@@ -123,6 +123,21 @@ async def test_a_turn_is_a_trace_of_all_that_happens_in_it_within_that_of_the_re
     assert "secret" not in json.dumps(spans)
 
 
+async def test_a_call_that_a_person_has_stopped_is_one_that_was_cancelled(tmp_path: Path) -> None:
+    waits = {"name": "bash", "arguments": {"command": "tail -n 0 -f script.json"}}
+    chat = Chat("page", "c", "ann")
+    async with collecting() as collector:
+        more = MORE.format(port=collector.port, content="false").replace("headers_env", "# headers_env")
+        settings = configured(tmp_path, more, json.dumps({"steps": [{"calls": [waits]}]}))
+        async with open_served(settings) as served:
+            await served.runtime.gateway.receive(Inbound(chat, "wait", message_id="1"))
+            while (doing := served.runtime.telemetry.turns.doing(chat.session_key)) is None or doing.what != "tool":
+                await trio.sleep(0.01)
+            await served.runtime.gateway.receive(Inbound(chat, "/stop", message_id="2"))
+            spans = await collector.spans("invoke_agent main")
+    assert [it["error"] for it in spans if it["name"] == "execute_tool bash"] == ["cancelled"]
+
+
 async def test_what_was_said_goes_along_where_that_is_wanted(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("TRACE_HEADERS", "x-any=1")
     async with collecting() as collector:

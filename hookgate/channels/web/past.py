@@ -23,8 +23,6 @@ ROLES: Mapping[OutboundKind, Role] = {"answer": "assistant", "output": "output",
 MAX_SUMMARY = 200
 MAX_SHORT = 1000
 """Characters of a conversation."""
-FAILED = "ERROR ("
-"""How a failed call's result begins."""
 ONE_STEP_S = 0.1
 """What is stored at once differs by less."""
 Known = tuple[tuple[ShownTool, ...], tuple[ShownTrace, ...]]
@@ -117,7 +115,7 @@ def _trace(exchange: Exchange, redactor: Replacing, judged: Judged) -> Iterator[
 
 
 def _state(result: Entry | None) -> ToolState:
-    return "running" if result is None else "failed" if result.message.content.startswith(FAILED) else "done"
+    return "running" if result is None else "failed" if result.message.failed else "done"
 
 
 def _summary(record: CallRecord, redactor: Replacing) -> str:

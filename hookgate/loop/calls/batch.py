@@ -55,7 +55,7 @@ class Batch:
     interrupted: Callable[[], bool] = lambda: False
     cut_off: list[CallAudit] = field(default_factory=list[CallAudit])
     """The records of calls whose turn ended before they did, for whoever writes its end."""
-    left: dict[str, str] = field(default_factory=dict[str, str])
+    left: dict[str, ToolResult] = field(default_factory=dict[str, ToolResult])
     """What the model is told of these calls, by their ids, for whoever writes its end."""
     spend: Callable[[Usage], None] = lambda _usage: None
     """Hears what model calls have cost that a call has led to."""

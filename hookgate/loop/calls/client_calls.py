@@ -44,7 +44,7 @@ def entering(transcript: Transcript, said: Inbound) -> Iterator[Draft]:
     answered = {it.tool_call_id for it in takewhile(lambda it: it.role == "tool", messages)}
     for call in open_calls(transcript.entries):
         if call.id not in answered:
-            yield Draft(Message("tool", UNANSWERED, tool_call_id=call.id))
+            yield Draft(Message("tool", UNANSWERED, tool_call_id=call.id, is_error=True))
     # Nobody was shown that here.
     yield from (Draft(it, shown="" if it.role == "assistant" else None) for it in messages)
     if said.client is None or said.text or said.media:

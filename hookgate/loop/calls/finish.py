@@ -67,7 +67,7 @@ def cut_off(
                 ran = item.begun
                 lost = _so_far(batch, item) or _unknown(item.call) if ran else lost
                 batch.events.emit(ToolExecEnd.of(item.call, lost, item.duration_ns, stopped=True), batch.step)
-        batch.left[proposed.id] = lost.for_llm
+        batch.left[proposed.id] = lost
         batch.events.emit(CallEnded(_shown(batch, proposed), lost, "cancelled", ran), batch.step)
 
 

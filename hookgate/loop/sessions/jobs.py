@@ -47,9 +47,9 @@ class Compaction:
 @dataclass(frozen=True)
 class End:
     """What became of a job. `done`: a prompt was answered, if only by a line that says what went wrong, or a
-    compaction left its `summary`. `failed`: a compaction did not, `reason` says why. `cancelled`: its giver or a
-    person ended it. `refused`: a hook stopped everything that waited, for `reason`. `dropped`: it never ran, and
-    nobody is told."""
+    compaction left its `summary`. `failed`: a compaction did not, or the store failed, or hookgate did; `reason` says
+    why. `cancelled`: its giver or a person ended it. `refused`: a hook stopped everything that waited, for `reason`.
+    `dropped`: it never ran, and nobody is told."""
 
     how: Literal["done", "failed", "cancelled", "refused", "dropped"]
     reason: str = ""

@@ -32,6 +32,8 @@ from hookgate.tools.memo import Memo
 
 log = structlog.get_logger("hookgate.loop")
 
+CRASHED = "something went wrong inside hookgate; its log has what"
+
 
 class Session:
     """Each queued message gets its answer, in order.
@@ -132,9 +134,11 @@ class Session:
                     if not self.jobs.step_back(job):
                         log.warning("work_is_somebody_elses", session=self.key)
                 except StoreFailed as error:
+                    end = End("failed", self.agent.around.redactor.text(f"the store failed: {error}"))
                     log.warning("store_failed", session=self.key, why=str(error))
                     self.store_failed()
                 except Exception:
+                    end = End("failed", CRASHED)
                     log.exception("job_crashed", session=self.key)
                 finally:
                     self.jobs.done(job, end)

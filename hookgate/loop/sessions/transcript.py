@@ -10,7 +10,7 @@ from hookgate.protocol.chat import Outbound
 from hookgate.protocol.dataclasses import replace
 from hookgate.protocol.journal.replies import open_calls
 from hookgate.protocol.journal.values import Draft, Entry, Fenced, Stored, cost
-from hookgate.protocol.values import Message, Usage
+from hookgate.protocol.values import Message, ToolResult, Usage
 
 if TYPE_CHECKING:
     from hookgate.protocol.journal.audit import CallAudit
@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 NO_RESULT = "No result: the turn ended before this call did. It may have run."
 """Nobody knows here how far it had come; a model that is told it had not begun would run it again."""
 NOT_RUN = "It did not run: the turn ended before this call began."
+UNKNOWN = ToolResult(NO_RESULT, is_error=True)
 
 
 CHARACTERS_PER_TOKEN = 4
@@ -38,7 +39,7 @@ class Transcript:
         self.work = work
         self.cut_off: list[CallAudit] = []
         """Records of calls that end with the turn."""
-        self.left: dict[str, str] = {}
+        self.left: dict[str, ToolResult] = {}
         """What the model is told of them, by their ids."""
         self.fence = -1
         """Of the last claim; whoever has had that one has read what was said."""
@@ -184,7 +185,7 @@ class Transcript:
 
     def _last(self, messages: Iterable[Message], handed_over: Container[str] = ()) -> list[Draft]:
         left = (call.id for call in open_calls(self._entries) if call.id not in handed_over)
-        unanswered = (Message("tool", self.left.get(it, NO_RESULT), tool_call_id=it) for it in left)
+        unanswered = (told(it, self.left.get(it, UNKNOWN)) for it in left)
         return [Draft(message) for message in (*unanswered, *messages)]
 
     def _counted(self, drafts: Sequence[Draft]) -> Sequence[Draft]:
@@ -226,6 +227,11 @@ class Transcript:
         self._entries.extend(entries)
         self._messages = None
         return entries
+
+
+def told(call_id: str, result: ToolResult, media: tuple[str, ...] = ()) -> Message:
+    """What the model is told of a call, with the files of the result that are kept."""
+    return Message("tool", result.for_llm, tool_call_id=call_id, media=media, is_error=result.is_error)
 
 
 def _tokens(message: Message) -> int:

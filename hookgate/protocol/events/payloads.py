@@ -142,6 +142,11 @@ class ToolExecEnd(Payload):
         return cls(call.name, duration_ns, *lengths, *flags, call.id, kind, cached, effects, stopped or None)
 
     @property
+    def failure(self) -> str:
+        """Empty: there was none. What somebody stops has not failed by itself."""
+        return "cancelled" if self.Stopped else (self.ErrorKind or "error") if self.IsError else ""
+
+    @property
     def severity(self) -> Severity:
         return "warn" if self.IsError else "info"
 

@@ -85,6 +85,7 @@ class Message(TypedDict):
     reasoning_content: NotRequired[str]
     tool_calls: NotRequired[Sequence[ProposedCall]]
     tool_call_id: NotRequired[str]
+    is_error: NotRequired[bool]
 
 
 class ToolFunction(TypedDict):

@@ -110,6 +110,8 @@ def message_members(message: Message) -> shapes.Message:
         members["tool_calls"] = [proposed_members(call) for call in message.tool_calls]
     if message.tool_call_id:
         members["tool_call_id"] = message.tool_call_id
+    if message.is_error:
+        members["is_error"] = True
     return members
 
 
@@ -211,6 +213,13 @@ def text(members: Mapping[str, Any], name: str, where: str, default: str | None 
     return value
 
 
+def flag(members: Mapping[str, Any], name: str, where: str) -> bool | None:
+    value = members.get(name)
+    if value is not None and not isinstance(value, bool):
+        raise BadMessage(f"{where}.{name} must be true or false")
+    return value
+
+
 def _message(members: Mapping[str, Any], where: str) -> Message:
     role = text(members, "role", where)
     if role not in ROLES:
@@ -223,6 +232,7 @@ def _message(members: Mapping[str, Any], where: str) -> Message:
         tool_call_id=text(members, "tool_call_id", where, ""),
         media=(*strings(members.get("media"), f"{where}.media"), *pictures),
         reasoning=text(members, "reasoning_content", where, ""),
+        is_error=flag(members, "is_error", where),
     )
 
 

@@ -15,7 +15,7 @@ from hookgate.processes.backoff import backoff_s
 from hookgate.protocol.values import JsonObject, ToolCall, ToolResult, ToolSpec
 from hookgate.tools.errors import BadSpec, NameConflict, ToolError
 from hookgate.tools.mcp.listing import Listing, Offer, Offered, listed
-from hookgate.tools.mcp.live import Live, Refused, Revision, leaves, open_live
+from hookgate.tools.mcp.live import Live, Refused, Revision, leaves, open_live, reason_of
 from hookgate.tools.mcp.notices import Notices
 from hookgate.tools.mcp.results import Answered, tool_result
 from hookgate.tools.mcp.server import ConnectFailed, ServerSpec, ServerState, ServerStatus, State, Told
@@ -66,6 +66,8 @@ class Connection:
         self._listing = Listing(())
         self._taken: dict[str, Offer] = {}
         self._known: dict[str, Offer] = {}
+        # Names of the tools that went with the last loss.
+        self._lost_tools = frozenset[str]()
         self._live: Live | None = None
         self._revision: Revision = "legacy"
         self._was_up = self._lasting = self._missed = False
@@ -100,6 +102,10 @@ class Connection:
             Offered(it, it.raw in self._taken, it.raw not in known, self._known.get(it.raw))
             for it in self._listing.offers
         )
+
+    def lacks(self, tool: str) -> bool:
+        """Whether this one went when the server was lost, which is being connected again."""
+        return self._live is None and self.state != "closed" and tool in self._lost_tools
 
     def leave(self) -> None:
         """Ask the owner to end it; `closed` tells when it has."""
@@ -179,7 +185,7 @@ class Connection:
             errors = tuple(leaves(group))
             refused = any(isinstance(error, Refused) for error in errors)
             self._lasting = any(isinstance(error, ConnectFailed) and error.lasting for error in errors)
-            self.error = _reason(errors, ending)
+            self.error = reason_of(errors, ending)
         finally:
             self._pop()
         self.error = "" if self._leaving.is_set() else self.error or ending.reason
@@ -274,6 +280,8 @@ class Connection:
             self._become("down")
 
     def _pop(self) -> None:
+        if self._live is not None:
+            self._lost_tools = frozenset(offer.spec.name for offer in self._taken.values())
         self._live, self._taken = None, {}
         self._registry.unregister_provider(self.spec.provider)
 
@@ -289,9 +297,3 @@ class Connection:
 async def _cancel_at(event: trio.Event, scope: trio.CancelScope) -> None:
     await event.wait()
     scope.cancel()
-
-
-def _reason(errors: tuple[Exception, ...], ending: Ending) -> str:
-    """Our own words first, then why the connection ended, then whatever the SDK ran into."""
-    ours = next((str(error) for error in errors if isinstance(error, ConnectFailed)), "")
-    return ours or ending.reason or f"{type(errors[0]).__name__}: {errors[0]}"[:300]

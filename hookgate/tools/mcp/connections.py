@@ -34,6 +34,15 @@ class Connections:
     def get(self, name: str) -> Connection | None:
         return self._open.get(name)
 
+    def away(self, tool: str) -> str:
+        """Why a tool cannot be called just now, its server being lost; empty: it can be, or no server had it."""
+        if self._registry.snapshot().get(tool) is not None:
+            return ""
+        lost = next((it for it in self._open.values() if it.lacks(tool)), None)
+        if lost is None:
+            return ""
+        return f"the MCP server {lost.spec.name} is not there now{f' ({lost.error})' if lost.error else ''}"
+
     async def connect(self, spec: ServerSpec, approved: Mapping[str, str] | None = None) -> ServerStatus:
         """Connect and register the tools, or leave nothing behind. `approved` as for a Connection.
 

@@ -21,6 +21,7 @@ from hookgate.tools.mcp.listing import Pages
 from hookgate.tools.mcp.server import ConnectFailed, ServerSpec
 from hookgate.tools.mcp.transport import sdk
 from hookgate.tools.mcp.transport.answers import CLOSED
+from hookgate.tools.mcp.transport.ending import Ending
 from hookgate.tools.mcp.transport.http import open_http
 from hookgate.tools.mcp.transport.stdio import open_stdio
 from hookgate.tools.mcp.transport.tap import Tap
@@ -188,3 +189,9 @@ def leaves(error: BaseException) -> Iterator[Exception]:
             yield error
         case _:
             pass
+
+
+def reason_of(errors: tuple[Exception, ...], ending: Ending) -> str:
+    """Our own words first, then why the connection ended, then whatever the SDK ran into."""
+    ours = next((str(error) for error in errors if isinstance(error, ConnectFailed)), "")
+    return ours or ending.reason or f"{type(errors[0]).__name__}: {errors[0]}"[:300]

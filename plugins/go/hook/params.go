@@ -126,6 +126,7 @@ type Message struct {
 	ReasoningContent string         `json:"reasoning_content,omitempty"`
 	ToolCalls        []ProposedCall `json:"tool_calls,omitempty"`
 	ToolCallID       string         `json:"tool_call_id,omitempty"`
+	IsError          bool           `json:"is_error,omitempty"`
 	FinishReason     string         `json:"finish_reason,omitempty"`
 }
 

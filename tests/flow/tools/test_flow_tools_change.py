@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import os
+import sys
 from pathlib import Path
 
 import pytest
@@ -13,10 +15,14 @@ from hookgate.protocol.hook.answers import CONTINUE, Answer, Modify, Respond
 from hookgate.protocol.hook.stages import Question, Stage
 from hookgate.protocol.values import LLMRequest, ToolCall, ToolResult, ToolSpec
 from hookgate.tools.lease import Held
+from hookgate.tools.mcp import connection
 from tests.flow.tools.tooling import Made, open_rig
 from tests.loop.recording import OTHER, hook
 from tests.model_server import Answer as Reply
 from tests.model_server import calls, says
+from tests.processes import until
+
+ODD = Path(__file__).parents[2] / "tools" / "mcp" / "servers" / "odd.py"
 
 
 async def test_a_tool_that_comes_while_a_turn_runs_is_callable_at_the_next_model_call(tmp_path: Path) -> None:
@@ -102,6 +108,46 @@ async def test_a_tool_that_covers_another_gives_it_back(tmp_path: Path) -> None:
         assert (len(under.seen), len(over.seen)) == (1, 1)
         shadowed = [it.shadowed for it in rig.payloads(RegistryChanged) if it.shadowed]
         assert shadowed == [("tool",)]
+
+
+SERVER = """
+import os, sys
+if os.path.exists("died"):
+    open("gate").read()
+open("died", "w").close()
+os.execv(sys.executable, [sys.executable, {odd!r}, "good"])
+"""
+
+
+async def test_a_tool_of_a_server_that_is_lost_is_told_to_come_back_and_does(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It starts again once somebody has said a word."""
+    monkeypatch.setattr(connection, "FIRST_DELAY_S", 1e-3)
+    os.mkfifo(tmp_path / "gate")
+    (tmp_path / "server.py").write_text(SERVER.format(odd=str(ODD)))
+    config = f'[mcp.servers.odd]\ncommand = ["{sys.executable}", "server.py"]\nrequired = true\n'
+    echo = ("1", "odd__echo", '{"text": "x"}')
+    dies = calls(("2", "odd__die", "{}"), ("3", "odd__echo", '{"text": "x"}'))
+    said = (dies, calls(echo), says("x"), calls(echo), says("x"), calls(echo), says("x"))
+    async with open_rig(tmp_path, said, config) as rig:
+        await rig.say("go")
+        died, *others = rig.results()
+        assert died.startswith("ERROR (transient) odd__die: the MCP server is gone: it was killed by SIGKILL")
+        why = "the MCP server odd is not there now (it was killed by SIGKILL)"
+        away = f"ERROR (transient) odd__echo: {why}; its tool odd__echo will be back"
+        assert others == [f"{away}\nTry again later, or go on without it."] * 2
+        assert "odd__echo" not in rig.offered(1)
+        with trio.fail_after(20):
+            await trio.to_thread.run_sync((tmp_path / "gate").write_text, "go", abandon_on_cancel=True)
+        roster = rig.runtime.more.roster
+        assert roster is not None
+        await until(lambda: roster.connections.statuses()[0].state == "up")
+        await rig.say("go")
+        assert rig.results()[-1].endswith("\nx")
+        await roster.connections.disconnect("odd")
+        await rig.say("go")
+        assert rig.results()[-1].startswith("ERROR (not_found) odd__echo: there is no tool named 'odd__echo'")
 
 
 async def test_a_description_that_is_set_during_a_turn_is_in_the_next_request(tmp_path: Path) -> None:

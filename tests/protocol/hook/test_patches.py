@@ -50,7 +50,7 @@ REQUEST = LLMRequest(
         Message("system", "be good"),
         Message("user", "look", media=("data:image/png;base64,AAAA",)),
         Message("assistant", "", tool_calls=(ProposedCall("c1", "bash", '{"a": 1}'),), reasoning="hm"),
-        Message("tool", "out", tool_call_id="c1"),
+        Message("tool", "out", tool_call_id="c1", is_error=True),
     ),
     (ToolSpec("bash", "runs", {"type": "object", "properties": {"n": {"const": 2**70}}}, provider=""),),
     {"temperature": 0.7, "max_tokens": 4096},

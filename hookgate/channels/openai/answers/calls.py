@@ -12,9 +12,6 @@ from hookgate.protocol.dataclasses import dataclass, replace
 from hookgate.protocol.events.inside import CallEnded
 from hookgate.protocol.values import ToolCall
 
-FAILED = "ERROR ("
-"""How a failed call's result begins."""
-
 
 @dataclass(frozen=True, slots=True)
 class OwnCall:
@@ -27,9 +24,8 @@ class OwnCall:
     state: Literal["running", "completed", "failed"] = "running"
     output: str = ""
 
-    def ended(self, output: str, *, refused: bool) -> OwnCall:
-        state = "failed" if refused or output.startswith(FAILED) else "completed"
-        return replace(self, state=state, output=output)
+    def ended(self, output: str, *, failed: bool) -> OwnCall:
+        return replace(self, state="failed" if failed else "completed", output=output)
 
 
 def own_call(iteration: int, call: ToolCall) -> OwnCall:
@@ -39,7 +35,7 @@ def own_call(iteration: int, call: ToolCall) -> OwnCall:
 
 
 def own_call_ended(iteration: int, ended: CallEnded) -> OwnCall:
-    return own_call(iteration, ended.call).ended(ended.outcome.for_llm, refused=ended.status == "blocked")
+    return own_call(iteration, ended.call).ended(ended.outcome.for_llm, failed=ended.outcome.is_error)
 
 
 def theirs(inbound: Inbound | None) -> frozenset[str]:

@@ -78,7 +78,7 @@ def _add_own_call(messages: list[Message], item: Item, number: int) -> None:
     named = {"call_id": call_id, "name": _needed(item.name, f"input[{number}].name")}
     _add_call(messages, item.model_copy(update=named), f"input[{number}]")
     text, media = _content(item.output, f"input[{number}].output")
-    messages.append(Message("tool", text or _error(item.error), tool_call_id=call_id, media=media))
+    messages.append(Message("tool", text or _error(item.error), tool_call_id=call_id, media=media, is_error=not text))
 
 
 def _error(error: object) -> str:
