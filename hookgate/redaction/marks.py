@@ -15,15 +15,19 @@ _MAX_MADE = 256
 
 def holds_marker(value: Json) -> bool:
     """Whether a secret was replaced somewhere in it: such arguments are no longer what somebody meant."""
-    match value:
-        case str():
-            return PREFIX in value and MARKER.search(value) is not None
-        case Mapping():
-            return any(holds_marker(it) for member in value.items() for it in member)
-        case list() | tuple():
-            return any(map(holds_marker, value))
-        case _:
-            return False
+    # It may be nested deeper than functions can be.
+    left: list[Json] = [value]
+    while left:
+        match left.pop():
+            case str(text) if PREFIX in text and MARKER.search(text) is not None:
+                return True
+            case Mapping() as members:
+                left += [*members.keys(), *members.values()]
+            case list() | tuple() as items:
+                left += items
+            case _:
+                pass
+    return False
 
 
 class Marks:
