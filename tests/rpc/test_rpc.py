@@ -549,7 +549,7 @@ def hooked(folder: Path, stage: str, answer: Frame) -> str:
     ("stage", "action", "between"),
     [
         ("before_llm", "abort_turn", ["turn_start", "turn_end"]),
-        ("after_llm", "abort_turn", ["turn_start", "turn_end"]),
+        ("after_llm", "abort_turn", ["turn_start", "usage", "turn_end"]),
         ("before_tool", "abort_turn", [*CALLED, "tool_result"]),
         ("after_tool", "hard_abort", [*CALLED, "tool_progress", "tool_result"]),
     ],
