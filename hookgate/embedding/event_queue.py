@@ -39,8 +39,8 @@ class EventQueue:
         return True
 
     def move_to(self, other: EventQueue) -> None:
-        """All that waits here waits there, behind what does already."""
-        while self._waiting:
+        """All that waits here waits there, behind what does already; it stays where nobody reads there any more."""
+        while self._waiting and not other.closed:
             event, size = self._waiting.popleft()
             self._bytes -= size
             other.put(event)
