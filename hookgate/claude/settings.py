@@ -27,6 +27,8 @@ OBSERVED: Mapping[str, str] = {
     "Notification": "approval_requested",
 }
 """Told of what has happened: what these say has no effect here."""
+UNMATCHED = ("UserPromptSubmit", "Stop")
+"""They run always, whatever matcher stands there."""
 UNLIKE = frozenset(
     {
         *(
@@ -185,7 +187,7 @@ def _unlike(event: str) -> str:
 
 def _group(event: str, place: str, group: object, left_out: _LeftOut) -> Iterator[Handler]:
     members = cast("dict[str, Any]", group) if isinstance(group, dict) else {}
-    matcher, entries = members.get("matcher") or "", members.get("hooks")
+    matcher, entries = "" if event in UNMATCHED else members.get("matcher") or "", members.get("hooks")
     if not isinstance(entries, list):
         left_out.add(place, f"left out, it must be an object with an array `hooks`{_unjudged(event)}")
         return

@@ -6,7 +6,7 @@ from collections import deque
 
 import trio
 
-from hookgate.protocol.rpc.events import Event, ToolProgress, event_line
+from hookgate.protocol.rpc.events import Event, ExtPanel, ToolProgress, event_line
 
 FULL_BYTES = 1 << 20
 """From here on a conversation makes no further model call until its reader has caught up."""
@@ -28,6 +28,27 @@ class EventQueue:
             self._waiting.append((event, size))
             self._bytes += size
             self._wake()
+
+    def offer(self, event: Event) -> bool:
+        """Put what its maker does not wait with: whether there was room. Of a panel its last look is enough."""
+        if self._bytes >= self._full:
+            return False
+        if isinstance(event, ExtPanel) and self._waiting and isinstance(self._waiting[-1][0], ExtPanel):
+            self._bytes -= self._waiting.pop()[1]
+        self.put(event)
+        return True
+
+    def move_to(self, other: EventQueue) -> None:
+        """All that waits here waits there, behind what does already; it stays where nobody reads there any more."""
+        while self._waiting and not other.closed:
+            event, size = self._waiting.popleft()
+            self._bytes -= size
+            other.put(event)
+
+    @property
+    def closed(self) -> bool:
+        """Whether nothing more is taken."""
+        return self._closed
 
     async def get(self) -> Event | None:
         """The next event; None when there is none and none will come."""

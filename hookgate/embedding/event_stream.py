@@ -26,13 +26,17 @@ class Busy(Exception):
 
 
 class Line:
-    """An open conversation, the work that waits for it, and where the events of what runs go."""
+    """An open conversation, the work that waits for it, and where the events of what runs go, and those between."""
 
     def __init__(self, settings: Settings) -> None:
         self.settings = settings
         self.jobs = Jobs(MAX_QUEUED)
-        self.queue = EventQueue()
+        self.queue = self.between = EventQueue()
         self.conversation: Conversation
+
+    def show(self, event: Event) -> bool:
+        """What belongs to no job: with the one that runs, else with the next. Whether there was room for it."""
+        return (self.between if self.queue.closed else self.queue).offer(event)
 
 
 class Events:
@@ -82,6 +86,7 @@ class _Told:
 
     def began(self, job: Job) -> None:
         self._line.queue = self.queue
+        self._line.between.move_to(self.queue)
         self._line.conversation.began(job)
 
     def ended(self, job: Job, end: End) -> None:

@@ -17,11 +17,13 @@ from hookgate.embedding.event_stream import Busy as Busy
 from hookgate.embedding.event_stream import Events as Events
 from hookgate.embedding.event_stream import Line
 from hookgate.embedding.opening import open_conversations
+from hookgate.embedding.surface import EventSurface
 from hookgate.embedding.verbs import Verbs
 from hookgate.hooks.children.supervise import RequiredHookFailed
 from hookgate.loop.sessions.jobs import Jobs
 from hookgate.protocol.approval import ApprovalRequest, CannotAsk, Decide, Decision
 from hookgate.protocol.chat import Chat, called, own_chat
+from hookgate.protocol.rpc.events import Event
 from hookgate.sections import Config
 
 CHANNEL = "embedded"
@@ -32,9 +34,11 @@ Approve = Callable[[ApprovalRequest], Awaitable[Decision]]
 class _Opened:
     """An open runtime: a line for each of its conversations."""
 
-    def __init__(self, settings: Settings, ask: Callable[[ApprovalRequest, Decide], Awaitable[None]]) -> None:
+    def __init__(
+        self, settings: Settings, channel: str, ask: Callable[[ApprovalRequest, Decide], Awaitable[None]]
+    ) -> None:
         self.conversations: Conversations
-        self._settings, self._ask = settings, ask
+        self._settings, self._channel, self._ask = settings, channel, ask
         self._lines: dict[str, Line] = {}
 
     def line(self, chat: Chat) -> Line:
@@ -43,9 +47,17 @@ class _Opened:
         line.conversation = conversation
         return line
 
+    def show(self, event: Event, chat: Chat | None) -> bool:
+        """What concerns no chat is the runtime's own; whether there was room for it."""
+        return self._kept(own_chat(self._channel) if chat is None else chat).show(event)
+
     def enter(self, chat: Chat) -> tuple[Seat, Jobs]:
-        line = self._lines[chat.session_key] = Line(self._settings)
+        line = self._kept(chat)
         return Seat(chat, lambda event: line.queue.put(event), self._ask, lambda: line.queue.room()), line.jobs
+
+    def _kept(self, chat: Chat) -> Line:
+        """Something may be shown there before anybody has asked for it."""
+        return self._lines.setdefault(chat.session_key, Line(self._settings))
 
 
 class Runtime(Verbs):
@@ -109,8 +121,9 @@ class Runtime(Verbs):
 
     @asynccontextmanager
     async def _opening(self, settings: Settings) -> AsyncGenerator[_Opened]:
-        opened = _Opened(settings, self._ask)
-        async with open_conversations(settings, self._channel, opened.enter) as opened.conversations:
+        opened = _Opened(settings, self._channel, self._ask)
+        opening = open_conversations(settings, self._channel, opened.enter, EventSurface(opened.show))
+        async with opening as opened.conversations:
             yield opened
 
     async def _ask(self, request: ApprovalRequest, decide: Decide) -> None:

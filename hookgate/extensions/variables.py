@@ -1,41 +1,21 @@
 """Which variables of the environment an extension's code mentions by name, and which the program that starts it
-reads. Reads its sources, and starts nothing.
-
-Names that are put together at run time, or stand in what the code loads from elsewhere, are not seen.
-"""
+reads. Reads its sources, and starts nothing."""
 
 from __future__ import annotations
 
 import os
-import re
 import stat
 from collections.abc import Iterator, Mapping
 from hashlib import sha256
 from pathlib import Path
 
+from hookgate.extensions.mentions import mentioned
 from hookgate.protocol.dataclasses import dataclass
 
 SUFFIXES = (".py", ".js", ".mjs", ".cjs", ".ts", ".mts", ".cts", ".go")
 MAX_FILES, MAX_FILE_BYTES, MAX_BYTES, MAX_DEPTH = 500, 1 << 20, 4 << 20, 8
 OTHERS_CODE = frozenset(("node_modules", "vendor", "site-packages", "__pycache__"))
 """Folders whose code is not the extension's own; what begins with a dot is none either."""
-
-_NAME = r"([A-Za-z_][A-Za-z0-9_]*)"
-_QUOTED = rf"[\"'`]{_NAME}[\"'`]"
-_MENTIONS = re.compile(
-    "|".join(
-        (
-            rf"\benviron(?:\.(?:get|pop|setdefault))?\s*[\[(]\s*{_QUOTED}",
-            rf"\b(?:getenv|Getenv|LookupEnv)\(\s*{_QUOTED}",
-            rf"{_QUOTED}\s+(?:not\s+)?in\s+(?:os\.)?environ\b",
-            rf"\bprocess\.env(?:\?)?\.{_NAME}",
-            rf"\bprocess\.env(?:\?\.)?\[\s*{_QUOTED}",
-        )
-    )
-)
-_TAKEN_APART = re.compile(r"\{([^{}]{0,2000})\}\s*=\s*process\.env\b")
-_FIRST_NAME = re.compile(rf"\s*{_NAME}")
-
 
 _PROXIES = tuple(
     word for name in ("HTTP_PROXY", "HTTPS_PROXY", "NO_PROXY", "ALL_PROXY") for word in (name, name.lower())
@@ -82,14 +62,6 @@ def look_through(directory: Path) -> Sources:
             whole.update(b"%d:" % len(part) + part)
         found |= mentioned(text.decode("utf-8", "replace"))
     return Sources(whole.hexdigest(), frozenset(found))
-
-
-def mentioned(code: str) -> set[str]:
-    """The names of variables that this code asks the environment for."""
-    found = {name for match in _MENTIONS.finditer(code) for name in match.groups() if name}
-    for match in _TAKEN_APART.finditer(code):
-        found |= {name[1] for part in match[1].split(",") if (name := _FIRST_NAME.match(part))}
-    return found
 
 
 def _files(directory: Path) -> Iterator[Path]:

@@ -156,6 +156,12 @@ async def test_matchers_are_those_of_the_other_names(tmp_path: Path) -> None:
             assert sorted(ran.read_text().splitlines()) == sorted(meant), tool
 
 
+async def test_a_matcher_is_looked_at_only_where_there_is_something_to_match(tmp_path: Path) -> None:
+    async with adapter(tmp_path, {"UserPromptSubmit": [group("exit 2", "Bash")]}) as child:
+        answer = await child.call("hook.on_message", {"meta": {}, "message": {"text": "hello"}})
+        assert answer["action"] == "drop"
+
+
 async def test_a_command_that_nobody_waits_for_elsewhere_is_waited_for_where_it_says_so(tmp_path: Path) -> None:
     groups = [group("exit 2", "Bash"), group("exit 2", **{"async": True})]
     async with adapter(tmp_path, {"PreToolUse": groups}) as child:

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hookgate.assembly.preflight.check import unset
+from hookgate.assembly.preflight.check import unpassable, unset
 from hookgate.assembly.preflight.naming import strange_names
 from hookgate.cli.config.check import check_config
 from hookgate.cli.migrate.toml import key, value
@@ -161,6 +161,30 @@ def test_a_channel_of_ones_own_is_known_wherever_it_is_named() -> None:
         FILE,
     )
     assert [it for it in strange_names(config) if "channel" in it] == []
+
+
+@pytest.mark.parametrize(
+    ("place", "section"),
+    [
+        ("hooks.processes.g", HOOK),
+        ("mcp.servers.docs", '[mcp.servers.docs]\ncommand = ["true"]\n'),
+        ("zot.extensions.e", "[zot.extensions.e]\n"),
+    ],
+)
+def test_a_name_of_no_variable_passes_nothing(place: str, section: str) -> None:
+    names = 'env_pass = ["MY*", "MY_KEY=k", "MY_KEY", "npm_config_//registry:_authToken"]'
+    passes = "passes nothing: names are taken as written"
+    assert list(unpassable(parse(f"{section}{names}\n", FILE))) == [
+        f"{place}.env_pass: 'MY*' {passes}, '*' too",
+        f"{place}.env_pass: 'MY_KEY=k' {passes}, '=' too",
+    ]
+
+
+def test_a_name_that_passes_nothing_is_a_note(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    file = tmp_path / "hookgate.toml"
+    file.write_text(f'{HOOK}on_failure = "deny"\nenv_pass = ["MY*"]\n')
+    assert check_config(file) == 0
+    assert "note: hooks.processes.g.env_pass: 'MY*' passes nothing: " in capsys.readouterr().out
 
 
 def test_a_channel_whose_variables_are_not_set_is_noted_before_serve_says_so(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -540,6 +540,16 @@ async def test_the_doctor_always_names_the_variables_of_code_and_toolchain_and_t
     assert (await ext(tmp_path, "logs", "there")).out.count(f"[zot] {line}\n") == 2
 
 
+async def test_what_an_earlier_version_did_not_see_in_the_same_code_is_seen_now(tmp_path: Path) -> None:
+    extension(tmp_path / OWN / "there", **python("plain"))
+    (tmp_path / OWN / "there" / "key.js").write_text('import { env } from "node:process"; env.WEATHER_KEY')
+    for _ in range(2):
+        ended = await run(tmp_path, "ext", "doctor", WEATHER_KEY="k")
+        assert "its code mentions WEATHER_KEY, which is set here" in ended.stdout.decode()
+        (learnt,) = (tmp_path / ".local/state/hookgate/extensions").glob("*.json")
+        learnt.write_text(json.dumps({**json.loads(learnt.read_text()), "variables": []}))
+
+
 async def test_what_one_project_was_told_of_variables_is_still_said_in_another(tmp_path: Path) -> None:
     line, variables = behind_a_proxy(tmp_path, tmp_path / OWN / "there")
     for name, said in (("a", True), ("a", False), ("b", True)):

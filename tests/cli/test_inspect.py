@@ -78,6 +78,25 @@ def test_guards_processes_and_extensions_are_listed_as_they_are_asked(
     ]
 
 
+def test_explain_says_who_is_asked_to_run_a_tool_that_nobody_has_said_to_have(
+    here: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    keys = {
+        "weather": 'match = { tools = ["bash"] }',
+        "elsewhere": 'match = { tools = ["bash"], channels = ["web"] }',
+        "audits": 'match = { tools = ["bash"] }\nmode = "audit"',
+    }
+    begin = '[hooks.processes.{}]\ncommand = ["nobody"]\nintercept = ["before_tool"]\n{}\n'
+    configured(here, NOWHERE, "".join(begin.format(*it) for it in keys.items()))
+    call = {"channel": "cli", "chat": "terminal", "chat_type": "direct", "sender": "user", "thread": ""}
+    for tool, owners in (("weather", ["weather"]), ("read", [])):
+        assert explain(None, {**call, "model": "", "agent": "", "tool": tool}, as_json=True) == 0
+        asked = json.loads(capsys.readouterr().out)["stages"]["before_tool"]
+        assert [
+            it["name"] for it in asked if "if it brings this tool it is asked last" in str(it["why_not"])
+        ] == owners
+
+
 @pytest.mark.usefixtures("here")
 def test_explain_shows_guards_and_extensions_and_why_they_are_in_or_out(capsys: pytest.CaptureFixture[str]) -> None:
     call = {

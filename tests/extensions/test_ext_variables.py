@@ -8,7 +8,8 @@ from pathlib import Path
 import pytest
 
 from hookgate.extensions import variables
-from hookgate.extensions.variables import look_through, mentioned
+from hookgate.extensions.mentions import mentioned
+from hookgate.extensions.variables import look_through
 
 
 @pytest.mark.parametrize(
@@ -23,6 +24,21 @@ from hookgate.extensions.variables import look_through, mentioned
         ("process.env['H'] || process.env[`I`]", {"H", "I"}),
         ("const { J, K: renamed, L = 1 } = process.env;", {"J", "K", "L"}),
         ('key := os.Getenv("M"); _, ok := os.LookupEnv(`N`)', {"M", "N"}),
+        ('import { argv, env } from "node:process"; env.A; env["B"]; const { C } = env', {"A", "B", "C"}),
+        ("import {env as e} from 'process'\ne.A ?? e?.B", {"A", "B"}),
+        ('const {env: e, argv} = process; e.A; const {env} = require("process"); env.B', {"A", "B"}),
+        ("const env: NodeJS.ProcessEnv = process.env;\nlet b = Bun.env\nenv.A || b.B || Bun.env.C", {"A", "B", "C"}),
+        ('Deno.env.get("A") ?? Deno.env.has(`B`)', {"A", "B"}),
+        ('"A" in process.env && !("B" in Bun.env)', {"A", "B"}),
+        ('from os import environ as env, getenv as get\nenv["A"], env.get("B"), "C" in env, get("D")', set("ABCD")),
+        ('env = os.environ  # all\nenv["A"]\nvalues: Mapping[str, str] = environ\nvalues["B"]', {"A", "B"}),
+        ('os.ExpandEnv("$A/${B}:$1"); os.ExpandEnv(`$C`)', {"A", "B", "C"}),
+        ('const k = "A"\nos.Getenv(k); const other string = "B"; os.LookupEnv(other)', {"A", "B"}),
+        ('KEY: str = "A"\nos.environ[KEY]; const l = "B"; process.env[l]; getenv(KEY, "")', {"A", "B"}),
+        # Another's env, a name that nothing is given here, a sum, and what only looks alike.
+        ('config.env.A; env.B; environ[key]; key.env = process.env.C; env["D"]', {"C"}),
+        ('k = "A"\nos.environ[k + "_B"]; os.environ[j]; x.j = "C"; ExpandEnv(a + "$D")', set()),
+        ("const {env: {A}} = process; const {B} = process.env.NESTED; process.envs.C; myprocess.env.D", {"NESTED"}),
         ("environment = {'O': 1}; getenv(name); process.environment.P; {Q} = process.envs", set()),
     ],
 )

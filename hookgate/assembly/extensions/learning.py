@@ -72,7 +72,7 @@ class Learning:
     def _lack(self, spec: ExtensionSpec) -> Lack:
         directory, program = Path(spec.directory), Path(spec.command[0]).name
         learnt, sources = self._memory.of(directory), look_through(directory)
-        if learnt.sources != sources.digest:
+        if (learnt.sources, learnt.variables) != (sources.digest, sources.variables):
             learnt = replace(learnt, sources=sources.digest, variables=sources.variables, told=frozenset())
             self._keep(directory, learnt)
         mentioned = configuration.withheld(learnt.variables, spec.environment)

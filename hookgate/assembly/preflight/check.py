@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from pathlib import Path
 from shutil import which
@@ -21,6 +22,8 @@ from hookgate.tools.shell.background import Background
 from hookgate.tools.shell.sandbox import Sandbox
 
 NO_START = "serve will not start"
+_NO_NAME = re.compile(r"[*?\[\]!=\s]")
+"""A glob's, and what is no variable's: a few have odd names, but none of these in them."""
 
 
 def check_tools(config: Config, base: Path) -> None:
@@ -65,6 +68,17 @@ def unset(config: Config) -> Iterator[str]:
         for key, variable in channel.variables.items():
             if not configuration.named_secrets((variable,)):
                 yield f"channels.{name}.{key}: {variable} is not set: {NO_START}"
+
+
+def unpassable(config: Config) -> Iterator[str]:
+    """A line for each name of an `env_pass` that no variable has, as a person writes one."""
+    processes = {f"hooks.processes.{name}": it.env_pass for name, it in config.hooks.processes.items()}
+    servers = {f"mcp.servers.{name}": it.env_pass for name, it in config.mcp.servers.items()}
+    extensions = {f"zot.extensions.{name}": it.env_pass for name, it in config.zot.extensions.items()}
+    for place, names in (processes | servers | extensions).items():
+        for name in names:
+            if strange := _NO_NAME.search(name):
+                yield f"{place}.env_pass: {name!r} passes nothing: names are taken as written, {strange[0]!r} too"
 
 
 def unkept(config: Config) -> str:

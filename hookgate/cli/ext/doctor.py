@@ -5,6 +5,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
+from time import monotonic
 
 import trio
 
@@ -22,7 +23,7 @@ from hookgate.hooks.zot.handshake import QUIET_S, READY_S, HowReady
 from hookgate.hooks.zot.roster import Roster
 from hookgate.hooks.zot.spec import ExtensionSpec
 from hookgate.loop.commands.table import RESERVED as OUR_COMMANDS
-from hookgate.processes.child import HelloFailed, unheard
+from hookgate.processes.child import HelloFailed, Late, unheard
 from hookgate.processes.last_words import Redact, ended
 from hookgate.processes.rounds import Rounds, open_rounds
 from hookgate.program.endings import FAILED
@@ -47,12 +48,13 @@ LONGER = "with a higher zot.hello_timeout_ms chats and this command wait longer 
 
 @dataclass(frozen=True, slots=True)
 class Started:
-    """What one start showed: `failed`, or how it was ready and what it registered."""
+    """What one start showed: `failed`, or how it was ready and what it registered. `seconds`: what that took."""
 
     failed: str = ""
     how_ready: HowReady | None = None
     tools: tuple[str, ...] = ()
     commands: tuple[str, ...] = ()
+    seconds: float = 0.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,16 +81,19 @@ async def doctor(config_file: Path | None, named: tuple[Path, ...]) -> int:
     return FAILED if found.problems or any(it.started and it.started.failed for it in visited) else 0
 
 
-async def visits(config: Config, named: tuple[Path, ...], only: str = "") -> tuple[Found, list[Visit]]:
+async def visits(
+    config: Config, named: tuple[Path, ...], only: str = "", late: Late | None = None
+) -> tuple[Found, list[Visit]]:
     """What there is, and what each showed that a chat would load, in load order; `only`: just that one is started.
-    Raises ConfigError."""
+    `late`: told once prompts would go on without it, and it is waited for as long as a chat lets it start; without,
+    it has failed by then. Raises ConfigError."""
     flags = ExtensionFlags(named, discover=True)
     extensions = Extensions(config, flags, Joints(Registry(), ()), await looked(config, flags))
     specs = [plan.spec for plan in extensions.plans if isinstance(plan.spec, ExtensionSpec)]
     specs = [it for it in specs if only in ("", it.name)]
     await extensions.look_through(specs)
     lacks = extensions.learning.lacking()
-    started = await _tried(specs, make_redactor(config).text)
+    started = await _tried(specs, make_redactor(config).text, late)
     home, found = configuration.zot_home(config), extensions.found
     return found, [
         Visit(it, log_file(home, it.name), started.get(it.name), lacks.get(it.name, "")) for it in found.candidates
@@ -147,13 +152,13 @@ def conflicts(visited: Iterable[Visit]) -> Iterator[str]:
 # --- one start each -----------------------------------------------------------------------------------------
 
 
-async def _tried(specs: Sequence[ExtensionSpec], redact: Redact) -> dict[str, Started]:
+async def _tried(specs: Sequence[ExtensionSpec], redact: Redact, late: Late | None) -> dict[str, Started]:
     """By extension."""
     started: dict[str, Started] = {}
     roster = Roster(_Nobody(), _nothing)
 
     async def one(rounds: Rounds, spec: ExtensionSpec) -> None:
-        started[spec.name] = await _start(replace(spec, roster=roster), rounds, redact)
+        started[spec.name] = await _start(replace(spec, roster=roster), rounds, redact, late)
 
     async with open_rounds() as rounds, trio.open_nursery() as starts:
         for spec in specs:
@@ -161,15 +166,16 @@ async def _tried(specs: Sequence[ExtensionSpec], redact: Redact) -> dict[str, St
     return started
 
 
-async def _start(spec: ExtensionSpec, rounds: Rounds, redact: Redact) -> Started:
-    """Whoever looks at one waits for it no longer than a prompt does."""
+async def _start(spec: ExtensionSpec, rounds: Rounds, redact: Redact, late: Late | None) -> Started:
+    """Whoever looks at several waits for each no longer than a prompt does."""
+    began, waits_s = monotonic(), spec.start_timeout_s if late else spec.hello_timeout_s
     try:
-        async with replace(spec, start_timeout_s=spec.hello_timeout_s).open(rounds) as it:
-            tools = tuple(tool.spec.name for tool in it.tools)
-            return Started("", it.how_ready, tools, tuple(command.name for command in it.commands))
+        async with replace(spec, start_timeout_s=waits_s).open(rounds, late or _unasked) as it:
+            tools, commands = (tuple(tool.spec.name for tool in it.tools), tuple(its.name for its in it.commands))
+            return Started("", it.how_ready, tools, commands, monotonic() - began)
     except HelloFailed as error:
         why = str(error)
-        if why == unheard(spec.hello_timeout_s) and spec.start_timeout_s > spec.hello_timeout_s:
+        if not late and why == unheard(spec.hello_timeout_s) and spec.start_timeout_s > spec.hello_timeout_s:
             why += f"; in a chat it goes on starting, for up to {spec.start_timeout_s:g} s, and {LONGER}"
         return Started(failed=ended(why, error.last_words, redact))
 
@@ -188,6 +194,9 @@ class _Nobody:
     def submit(self, extension: str, text: str, chat: Chat | None) -> None: ...
 
     def submit_slash(self, extension: str, text: str, chat: Chat | None) -> None: ...
+
+
+def _unasked(why: str) -> None: ...
 
 
 def _nothing(extension: str, rank: int, tools: Sequence[Tool]) -> None: ...

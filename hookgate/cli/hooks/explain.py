@@ -26,10 +26,16 @@ if TYPE_CHECKING:
 _TOOL_STAGES = (Stage.BEFORE_TOOL, Stage.APPROVE_TOOL, Stage.AFTER_TOOL)
 
 
+BRINGS = "; but if it brings this tool it is asked last, to run it"
+
+
 @dataclass(frozen=True)
 class _Case:
+    """`note`: why nothing of the configuration is known to have the tool; empty where something is."""
+
     step: Step
     tool: str
+    note: str
 
 
 @dataclass(frozen=True)
@@ -61,12 +67,12 @@ def explain(config_file: Path | None, call: Mapping[str, str], roles: str | None
     from hookgate.assembly.hooks.hook_order import chain
 
     config, file = configuration.load(config_file)
-    case = _Case(step_of(config, call, roles), call["tool"])
+    note = _unknown_tool(config, call["tool"]) if call["tool"] else ""
+    case = _Case(step_of(config, call, roles), call["tool"], note)
     laid = chain(config, file.parent)
     stages = _TOOL_STAGES if case.tool else [stage for stage in Stage if stage not in _TOOL_STAGES]
     asked = {stage: [_standing(it, stage, case) for it in laid.links if stage in it.rules.stages] for stage in stages}
     rules = [_rule(rule, case) for rule in all_rules(config)] if case.tool else []
-    note = _unknown_tool(config, case.tool) if case.tool else ""
     if as_json:
         told = {stage.value: [asdict(it) for it in standings] for stage, standings in asked.items()}
         more = {"approvals": [asdict(it) for it in rules], "note": note} if case.tool else {}
@@ -93,15 +99,24 @@ def step_of(config: Config, call: Mapping[str, str], roles: str | None) -> Step:
 
 def _standing(link: Link, stage: Stage, case: _Case) -> _Standing:
     rules = link.rules
+    why_not = rules.match.mismatch(case.step, case.tool)
+    if why_not and stage is Stage.BEFORE_TOOL and _may_own(link, case):
+        why_not += BRINGS
     return _Standing(
         link.name,
         rules.priority,
-        rules.match.mismatch(case.step, case.tool),
+        why_not,
         audit=rules.mode == "audit",
         timeout_s=None if rules.inside else rules.timeouts[stage],
         on_failure=rules.policy(stage),
         known_later=link.rank is not None,
     )
+
+
+def _may_own(link: Link, case: _Case) -> bool:
+    """A hook process says only while it runs which tools it brings, and its `tools` need not cover them."""
+    process = not link.rules.inside and link.rank is None and link.rules.mode == "enforce"
+    return process and bool(case.note) and link.rules.match.mismatch(case.step) is None
 
 
 def _rule(rule: Rule, case: _Case) -> _Rule:

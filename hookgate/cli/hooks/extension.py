@@ -10,10 +10,16 @@ from hookgate import config as configuration
 from hookgate.check.report import Finding, Report
 from hookgate.cli.ext.doctor import READY, Visit, conflicts, visits
 from hookgate.cli.hooks.subjects import Named
+from hookgate.cli.printing import complain
 from hookgate.config import ConfigError
 from hookgate.extensions.discovery import Found
 from hookgate.mistakes import close
 from hookgate.protocol.zot.names import EXTENSION
+
+LATE = "prompts go on without it meanwhile"
+LATE_FIX = (
+    "start what is compiled or installed already; with a higher zot.hello_timeout_ms prompts wait longer for it"
+)
 
 
 async def extension_report(named: Named) -> Report | None:
@@ -23,7 +29,13 @@ async def extension_report(named: Named) -> Report | None:
     if (word := named.name) in config.hooks.processes:
         return None
     began, name = monotonic(), word.removeprefix(EXTENSION)
-    found, visited = await visits(config, (), only=name)
+    late = list[str]()
+
+    def tell(why: str) -> None:
+        late.append(why)
+        complain(f"{name}: {why}")
+
+    found, visited = await visits(config, (), only=name, late=tell)
     visit = next((it for it in visited if it.candidate.name == name), None)
     if visit is None or visit.started is None:
         why = _unstarted(found, name, visit)
@@ -31,7 +43,7 @@ async def extension_report(named: Named) -> Report | None:
         if not why and word == name and not there:
             return None
         raise ConfigError(why or _nobody(name, [*config.hooks.processes, *there]))
-    return Report(visit.candidate.command, tuple(_findings(visit)), None, monotonic() - began)
+    return Report(visit.candidate.command, tuple(_findings(visit, late=bool(late))), None, monotonic() - began)
 
 
 def _nobody(name: str, there: Sequence[str]) -> str:
@@ -50,7 +62,7 @@ def _unstarted(found: Found, name: str, visit: Visit | None) -> str:
     return f"the extension {name} is disabled" if any(it.name == name for it in found.disabled) else ""
 
 
-def _findings(visit: Visit) -> Iterator[Finding]:
+def _findings(visit: Visit, *, late: bool) -> Iterator[Finding]:
     if visit.lacks:
         yield Finding("variables", "warn", visit.lacks)
     started, logs = visit.started, f"hookgate ext logs {shlex.quote(visit.candidate.name)}"
@@ -60,10 +72,11 @@ def _findings(visit: Visit) -> Iterator[Finding]:
             "start", "FAIL", started.failed, f"say hello as the first line of stdout; `{logs}` has the rest"
         )
         return
-    yield Finding("start", "ok", "it said hello")
-    late = started.how_ready == "deadline"
-    fix = "send ready once all is registered: a chat waits for it that long" if late else ""
-    yield Finding("ready", "warn" if late else "ok", READY[started.how_ready], fix)
+    took = f"it said hello, and was up after {started.seconds:.1f} s"
+    yield Finding("start", "warn", f"{took}: {LATE}", LATE_FIX) if late else Finding("start", "ok", took)
+    unready = started.how_ready == "deadline"
+    fix = "send ready once all is registered: a chat waits for it that long" if unready else ""
+    yield Finding("ready", "warn" if unready else "ok", READY[started.how_ready], fix)
     yield Finding("tools", "ok" if started.tools else "skip", ", ".join(started.tools) or "it brings none")
     commands = ", ".join(f"/{name}" for name in started.commands)
     yield Finding("commands", "ok" if commands else "skip", commands or "it brings none")

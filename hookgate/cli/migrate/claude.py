@@ -10,6 +10,7 @@ from pathlib import Path
 from hookgate import config as configuration
 from hookgate.claude.settings import OBSERVED, STAGES, BadSettings, Handler, Settings, read_settings
 from hookgate.cli.migrate.claude_files import named_files
+from hookgate.cli.migrate.claude_matchers import unmatched
 from hookgate.cli.migrate.toml import Value, key, value
 from hookgate.config import ConfigError
 from hookgate.protocol.hook.stages import Stage
@@ -30,7 +31,7 @@ KEEPING = (
 )
 ALWAYS = (
     "commands see no transcript (transcript_path is empty), permission_mode is always `default`, and the environment "
-    "is clean: PATH HOME LANG TMPDIR and CLAUDE_PROJECT_DIR; name more in env_pass"
+    f"is clean: {' '.join(configuration.BASE_ENVIRONMENT)} and CLAUDE_PROJECT_DIR; name more in env_pass"
 )
 
 
@@ -76,6 +77,7 @@ def _carried(handler: Handler, project: Path) -> str:
 
 def _differing(settings: Settings, project: Path) -> Iterator[str]:
     """What these commands meet otherwise here."""
+    yield from dict.fromkeys(line for it in settings.handlers for line in unmatched(it))
     there = dict.fromkeys(it.event for it in settings.handlers)
     if guarding := [event for event in there if not {*_GUARDED}.isdisjoint(STAGES.get(event, ()))]:
         yield GUARDING.format(" and ".join(guarding))

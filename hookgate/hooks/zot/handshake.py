@@ -83,7 +83,7 @@ class Handshake:
         match first:
             case Hello():
                 self.hello = first
-            case Malformed(reason=reason):
+            case Malformed(reason=reason, type="" | Hello.type):
                 self._problem = f"parse hello: {reason}"
             case Oversize(size=size):
                 self._problem = f"parse hello: a line of {size} bytes is over the limit"

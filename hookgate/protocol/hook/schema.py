@@ -47,6 +47,13 @@ FAILURES = (
     {"code": -32601, "message": "The hook does not know the method."},
     {"code": -32000, "message": "The hook has failed; its failure policy decides what follows."},
 )
+SAYING: Schema = {
+    "anyOf": [
+        {"required": ["text"], "properties": {"text": {"type": "string", "minLength": 1}}},
+        {"required": ["media"], "properties": {"media": {"type": "array", "minItems": 1}}},
+    ]
+}
+"""A message that says something."""
 REFS = "#/$defs/"
 COMPONENTS = "#/components/schemas/"
 
@@ -152,7 +159,10 @@ def _result(stage: Stage) -> Schema:
     if "drop" in actions:
         properties["tell"] = {"anyOf": [{"type": "string"}, {"type": "null"}]}
     needs = [
-        {"if": {"properties": {"action": {"const": action}}}, "then": {"required": [name]}}
+        {
+            "if": {"properties": {"action": {"const": action}}},
+            "then": {"required": [name], **({"properties": {name: SAYING}} if name == "reply" else {})},
+        }
         for action, (name, _) in brought.items()
     ]
     return {

@@ -43,10 +43,12 @@ class Stray:
 
 @dataclass(frozen=True, slots=True)
 class Malformed:
-    """A line that is no frame, with the reason; cut to a length that a log can hold."""
+    """A line that is no frame, with the reason; cut to a length that a log can hold. `type`: where it has a known
+    one, and what belongs to that is wrong."""
 
     reason: str
     line: str
+    type: str = ""
 
 
 Incoming = Frame | BadReply | Stray | Malformed | Oversize
@@ -113,7 +115,8 @@ class ZotPeer:
         try:
             return read_frame(members)
         except BadMessage as error:
-            return Malformed(f"{members.get('type')}: {error}", _shown(line))
+            kind = members.get("type")
+            return Malformed(f"{kind}: {error}", _shown(line), kind if isinstance(kind, str) else "")
 
     def _reply(self, kind: ReplyKind, members: dict[str, Any], line: bytes) -> Reply | BadReply | Stray:
         call_id = members.get("id")

@@ -7,10 +7,12 @@ import shutil
 from pathlib import Path
 
 from hookgate.assembly.keeping.kept import Keeping
-from hookgate.config import parse
+from hookgate.config import BASE_ENVIRONMENT, parse
 from tests.cli.program import configured, run
 from tests.model_server import calls, open_model_server, says
 
+SET_THERE = {"PWD", "SHLVL", "_", "OLDPWD", "LC_CTYPE"}
+"""Variables that a shell, or Python, sets itself."""
 COMMAND = '"$CLAUDE_PROJECT_DIR"/.claude/guard.sh'
 SETTINGS = {
     "permissions": {"allow": ["Bash"], "deny": ["Bash(curl:*)", "Read(.env)"]},
@@ -144,6 +146,50 @@ async def test_each_hook_is_a_line_and_what_is_said_of_several_things_is_said_on
         "a script that a comm",
         "commands see no tran",
     ]
+
+
+async def test_a_matcher_that_covers_nothing_here_is_named(tmp_path: Path) -> None:
+    matched = ("bash", "NotebookEdit|Edit", "Bash(git:*)", "Note.*", "mcp__a__.*|Ed.*", "task", "Wirte")
+    hooks = {
+        "PreToolUse": [{"matcher": it, "hooks": commands("true")} for it in matched],
+        "PostToolUse": [{"matcher": "bash_output", "hooks": commands("true", "false")}],
+        "Notification": [{"matcher": it, "hooks": commands("true")} for it in ("idle_prompt", "permission_prompt")],
+        "SubagentStop": [{"matcher": "explore", "hooks": commands("true")}],
+        "Stop": [{"matcher": "any", "hooks": commands("true")}],
+    }
+    lines = await told(tmp_path, hooks=hooks)
+    unjudged = "; it never runs, and nothing that it should judge is judged here"
+    case = "upper and lower case count"
+    unless = ", unless a hook or an extension brings one"
+    begin = lines.index(next(it for it in lines if it.startswith("notice: ")))
+    assert [it.removeprefix("notice: ") for it in lines[begin : begin + 9]] == [
+        f"PreToolUse bash: `bash` is no name of a tool there: write `Bash`, {case}{unjudged}",
+        f"PreToolUse NotebookEdit|Edit: no tool here goes by `NotebookEdit`{unless}",
+        "PreToolUse Bash(git:*): a matcher is no permission rule: write `Bash`, and let the command look at what the "
+        f"call is about{unjudged}",
+        f"PreToolUse Note.*: no tool here has a name that it covers{unless}{unjudged}",
+        f"PreToolUse task: `task` is no name of a tool there: write `Task`, {case}{unjudged}",
+        f"PreToolUse Wirte: no tool here goes by `Wirte` (did you mean 'Write'?){unless}{unjudged}",
+        f"PostToolUse bash_output: `bash_output` is no name of a tool there: write `BashOutput`, {case}"
+        "; it never runs",
+        "Notification idle_prompt: never runs, `permission_prompt` is the only notification here",
+        "SubagentStop explore: never runs, since nothing here is told apart by that: leave the matcher out",
+    ]
+    assert lines[begin + 9].startswith("notice: at PreToolUse a command that fails")
+
+
+async def test_the_environment_of_commands_is_named_as_it_is(tmp_path: Path) -> None:
+    settings = {"hooks": {"UserPromptSubmit": [{"hooks": commands("env | cut -d= -f1 | sort >> seen")}]}}
+    (tmp_path / "settings.json").write_text(json.dumps(settings))
+    migrated = await run(tmp_path, "migrate", "claude", "settings.json")
+    (tmp_path / "hookgate.toml").write_bytes(migrated.stdout)
+    given = {name: "/some" for name in BASE_ENVIRONMENT if name not in ("PATH", "HOME", "TMPDIR", "TERM")}
+    ended = await run(tmp_path, "hooks", "try", "claude", "--stage", "on_message", **given, OTHER="x")
+    assert ended.returncode == 0, ended.stderr
+    (notice,) = (it for it in migrated.stderr.decode().splitlines() if "environment is clean" in it)
+    seen = (tmp_path / "seen").read_text().split()
+    assert set(given) <= {*seen}
+    assert {*seen} - {*notice.replace(";", "").split()} <= SET_THERE
 
 
 async def test_the_event_that_was_meant_is_named_where_one_is_mistyped(tmp_path: Path) -> None:

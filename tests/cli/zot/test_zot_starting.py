@@ -8,7 +8,17 @@ from pathlib import Path
 import pytest
 
 from hookgate.program.signals import STOPPING
-from tests.cli.program import PROMPT, configured, leaves, none_left, open_chat, open_fifo, open_terminal, run
+from tests.cli.program import (
+    PROMPT,
+    configured,
+    leaves,
+    none_left,
+    open_chat,
+    open_fifo,
+    open_pipes,
+    open_terminal,
+    run,
+)
 from tests.cli.zot.zot_folders import extension, installed
 from tests.model_server import open_model_server, says
 
@@ -232,3 +242,27 @@ async def test_the_doctor_says_of_one_that_is_slow_what_a_chat_says_and_what_wai
         "no hello within 0.3 s; in a chat it goes on starting, for up to 300 s, and with a higher "
         "zot.hello_timeout_ms chats and this command wait longer for it\n"
     ) in ended.stdout.decode()
+
+
+async def test_a_check_waits_for_one_that_is_slow_as_long_as_a_chat_lets_it_start(tmp_path: Path) -> None:
+    directory = slow(tmp_path, COLD)
+    configured(tmp_path, NOWHERE, "[zot]\nhello_timeout_ms = 300\n")
+    async with (
+        open_fifo(directory / "started"),
+        open_fifo(directory / "let") as let,
+        open_pipes(tmp_path, "hooks", "check", "slow") as screen,
+    ):
+        await screen.sees("slow: no hello within 0.3 s; it goes on starting, for up to 300 s\n")
+        await let.ring()
+        await screen.sees("it said hello, and was up after ")
+        await screen.sees("prompts go on without it meanwhile")
+        assert await screen.ends() == 0
+
+
+async def test_a_check_of_one_that_does_not_come_in_a_chat_either_fails(tmp_path: Path) -> None:
+    directory = slow(tmp_path, COLD)
+    configured(tmp_path, NOWHERE, "[zot]\nhello_timeout_ms = 100\nstart_timeout_ms = 300\n")
+    async with open_fifo(directory / "started"), open_fifo(directory / "let"):
+        ended = await run(tmp_path, "hooks", "check", "slow")
+    assert ended.returncode == 1
+    assert ended.stdout.decode().split(maxsplit=2)[2].startswith("no hello within 0.3 s\n")

@@ -91,6 +91,8 @@ async def test_one_that_registers_without_end_gets_so_many_and_the_journal_says_
     ("lines", "reason"),
     [
         (['{"type":"notify","level":"info","message":"x"}'], 'first frame must be hello (got "notify")'),
+        (['{"type":"notify"}'], 'first frame must be hello (got "notify")'),
+        (['{"type":5}'], "parse hello: 5: type must be a string, not a number"),
         (['{"type":"tool_result","id":"1"}'], 'first frame must be hello (got "tool_result")'),
         (['{"type":"hi"}'], 'first frame must be hello (got "hi")'),
         (["", "Starting up...", '{"type":"hello","name":"x"}'], "parse hello: not an object"),

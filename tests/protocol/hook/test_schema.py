@@ -7,6 +7,7 @@ import json
 import subprocess
 import sys
 from collections.abc import Callable
+from contextlib import nullcontext
 from pathlib import Path
 from typing import Any
 
@@ -14,7 +15,9 @@ import jsonschema_rs
 import pytest
 
 from hookgate.protocol.codec import encode
+from hookgate.protocol.errors import BadMessage
 from hookgate.protocol.events.payloads import PAYLOADS
+from hookgate.protocol.hook.answers import parse_answer
 from hookgate.protocol.hook.hello import hello_params
 from hookgate.protocol.hook.peer import notification_frame
 from hookgate.protocol.hook.schema import REFS, json_schema, openrpc
@@ -103,13 +106,29 @@ ONE_LEVEL_DOWN = (
     '{"action":"modify","result":{"tool":"bash","result":{"for_llm":"key [key] accepted","is_error":false}}}',
 )
 """Spellings that hookgate takes besides."""
-LEFT_TO_HOOKGATE = ('{"action":"respond","reply":{"text":""}}',)
 
 
 @pytest.mark.parametrize(("stage", "text", "what"), [*answers()])
 def test_an_answer_of_the_page_fits_where_it_is_good(stage: Stage, text: str, what: str) -> None:
-    good = (what.startswith("`") and text not in ONE_LEVEL_DOWN) or text in LEFT_TO_HOOKGATE
+    good = what.startswith("`") and text not in ONE_LEVEL_DOWN
     assert (problems(of(f"{name(stage)}Result"), json.loads(text)) == []) is good
+
+
+@pytest.mark.parametrize(
+    ("reply", "good"),
+    [
+        ({"text": "", "media": ["data:,x"]}, True),
+        ({"text": None, "media": ["data:,x"]}, True),
+        ({"text": "Hello.", "media": []}, True),
+        ({"text": "", "media": []}, False),
+        ({"media": None}, False),
+    ],
+)
+def test_a_reply_fits_where_hookgate_takes_it(reply: dict[str, Any], good: bool) -> None:
+    answer = {"action": "respond", "reply": reply}
+    assert (problems(of("OnMessageResult"), answer) == []) is good
+    with nullcontext() if good else pytest.raises(BadMessage, match="neither text nor media"):
+        parse_answer(Stage.ON_MESSAGE, answer)
 
 
 def test_a_hello_of_the_page_fits_where_it_is_well_formed() -> None:
