@@ -76,7 +76,7 @@ class _Replay:
             call = record.call if record is not None else None
             tool = Tool("", title=written.name, kind="other") if call is None else self._looked(call)
             denied = result.shown is not None
-            failed = denied or result.message.failed
+            failed = denied or result.message.is_error
             text = self._redactor.text(result.shown if result.shown is not None else result.message.content)
             content = tool.shown if tool.shown and not failed else shown(cut(text), result.message.media)
             yield replace(

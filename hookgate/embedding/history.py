@@ -20,7 +20,7 @@ def shown(entries: Sequence[Entry], redactor: Redactor) -> tuple[TranscriptMessa
 def _shown(entry: Entry, redactor: Redactor) -> TranscriptMessage:
     message = entry.message
     # What was stored before results said whether they are errors has the words alone.
-    content = message_content(message, is_error=message.failed or message.content in (NO_RESULT, NOT_RUN))
+    content = message_content(message, is_error=message.is_error or message.content in (NO_RESULT, NOT_RUN))
     if message.role != "user":
         content = tuple(redacted(block, redactor) for block in content)
     return TranscriptMessage(message.role, content, rfc3339(entry.at))

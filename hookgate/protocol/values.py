@@ -46,7 +46,7 @@ class ProposedCall:
 @dataclass(frozen=True, slots=True)
 class Message:
     """One entry of the transcript. `media` holds URLs, `data:` URLs included. `is_error`: of a tool, whether the call
-    did not succeed; None: nobody has said."""
+    did not succeed."""
 
     role: Role
     content: str
@@ -54,13 +54,7 @@ class Message:
     tool_call_id: str = ""
     media: tuple[str, ...] = ()
     reasoning: str = ""
-    is_error: bool | None = None
-
-    @property
-    def failed(self) -> bool:
-        """Whether the call that it answers did not succeed; where nobody has said, its text does."""
-        said = self.content.startswith(FAILED) if self.is_error is None else self.is_error
-        return said and self.role == "tool"
+    is_error: bool = False
 
 
 @dataclass(frozen=True, slots=True)

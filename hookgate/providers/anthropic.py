@@ -105,7 +105,7 @@ def _blocks(message: Message, names: ToolNames, thoughts: Thoughts) -> Iterator[
         case "tool":
             content = [*_texts(message.content), *_media(message.media)]
             # The API takes a failure in words alone.
-            failed = message.failed and {it["type"] for it in content} == {"text"}
+            failed = message.is_error and {it["type"] for it in content} == {"text"}
             flags = {"is_error": True} if failed else {}
             yield {"type": "tool_result", "tool_use_id": call_id(message.tool_call_id), "content": content, **flags}
         case "user":

@@ -115,7 +115,7 @@ def _trace(exchange: Exchange, redactor: Replacing, judged: Judged) -> Iterator[
 
 
 def _state(result: Entry | None) -> ToolState:
-    return "running" if result is None else "failed" if result.message.failed else "done"
+    return "running" if result is None else "failed" if result.message.is_error else "done"
 
 
 def _summary(record: CallRecord, redactor: Replacing) -> str:

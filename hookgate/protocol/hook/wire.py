@@ -232,7 +232,7 @@ def _message(members: Mapping[str, Any], where: str) -> Message:
         tool_call_id=text(members, "tool_call_id", where, ""),
         media=(*strings(members.get("media"), f"{where}.media"), *pictures),
         reasoning=text(members, "reasoning_content", where, ""),
-        is_error=flag(members, "is_error", where),
+        is_error=flag(members, "is_error", where) is True,
     )
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from hookgate.protocol.dataclasses import replace
 from hookgate.protocol.journal.values import Draft, Entry
+from hookgate.protocol.values import FAILED
 from hookgate.store.journal.encoding import decoded
 from hookgate.store.journal.tables import Tables, id_of
 
@@ -33,6 +34,10 @@ def first_entries(tables: Tables, conversation: int) -> dict[int, str]:
 
 def read_entry(number: int, at: float, upto: int, format_: int, body: bytes) -> Entry:
     draft = decoded(Draft, format_, body)
+    message = draft.message
+    # What wrote no such member said of a failure how it began; within a text its quotes are escaped.
+    if message.role == "tool" and message.content.startswith(FAILED) and b'"is_error":' not in body:
+        draft = replace(draft, message=replace(message, is_error=True))
     return replace(draft, upto=upto).numbered(number, at)
 
 

@@ -51,6 +51,7 @@ REQUEST = LLMRequest(
         Message("user", "look", media=("data:image/png;base64,AAAA",)),
         Message("assistant", "", tool_calls=(ProposedCall("c1", "bash", '{"a": 1}'),), reasoning="hm"),
         Message("tool", "out", tool_call_id="c1", is_error=True),
+        Message("tool", "more", tool_call_id="c2", is_error=False),
     ),
     (ToolSpec("bash", "runs", {"type": "object", "properties": {"n": {"const": 2**70}}}, provider=""),),
     {"temperature": 0.7, "max_tokens": 4096},

@@ -44,7 +44,7 @@ def _done(exchange: Exchange, redactor: Replacing) -> Iterator[tuple[float, str 
     for at, entry in exchange.entries:
         message = entry.message
         if message.role == "tool" and (call := begun.pop(message.tool_call_id, None)) is not None:
-            failed = message.failed or entry.shown is not None
+            failed = message.is_error or entry.shown is not None
             yield at, call.ended(redactor.text(message.content), failed=failed)
         elif message.role == "assistant" and entry is not last:
             yield at, redactor.text(message.content if entry.shown is None else entry.shown)
