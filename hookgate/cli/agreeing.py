@@ -29,7 +29,7 @@ async def agreed(question: Question) -> bool:
         if seat is None:
             failed(NOBODY)
             return False
-        console = Console(seat.write, seat.ask, seat.size, partial(view, screen=seat.descriptor))
+        console = Console(seat.write, seat.ask, seat.redraw, seat.size, partial(view, screen=seat.descriptor))
         return await hold(Dialogue(question, YES_OR_NO), console) == "yes"
 
 

@@ -11,9 +11,9 @@ import trio.testing
 
 from hookgate.channels.approving import CHANGES, Picture, asking
 from hookgate.channels.terminal.channel import GONE, NOBODY, Terminal
-from hookgate.channels.terminal.dialogue import WHOLE
+from hookgate.channels.terminal.dialogue import WHOLE, Ask, Console
 from hookgate.channels.terminal.held import MAX_HELD
-from hookgate.channels.terminal.screen import Plain
+from hookgate.channels.terminal.screen import Plain, Screen
 from hookgate.protocol.approval import ApprovalRequest, CannotAsk, Decision, Grant, Outcome
 from hookgate.protocol.chat import Chat, Outbound
 from hookgate.protocol.values import ToolCall
@@ -23,6 +23,11 @@ REQUEST = ApprovalRequest(
 )
 ONCE = replace(REQUEST, once=True)
 LASTING = replace(ONCE, always="probe comes back\nas it is")
+
+
+def seated(screen: Screen, ask: Ask) -> Terminal:
+    """Whoever is asked answers so, in a window that stays as it is."""
+    return Terminal(screen, Console(screen.write, ask, lambda _old, _new, _prompt: True, lambda: (80, WHOLE)))
 
 
 async def decided(terminal: Terminal, request: ApprovalRequest) -> Decision:
@@ -59,7 +64,7 @@ async def test_only_the_answers_that_are_offered_count(
         prompts.append(prompt)
         return typed.pop(0)
 
-    decision = await decided(Terminal(Plain(written.append), ask), request_)
+    decision = await decided(seated(Plain(written.append), ask), request_)
     assert (decision.approved, decision.grant, typed) == (True, grant, [])
     assert set(prompts) == {f"  allow? {offers}: "}
     shown = "".join(written)
@@ -74,7 +79,7 @@ async def test_who_has_decided_is_whoever_writes_there_as_with_a_command(typed: 
         return typed
 
     request = replace(REQUEST, chat=Chat("cli", "terminal", "user"))
-    assert (await decided(Terminal(Plain(list[str]().append), ask), request)).by == "user"
+    assert (await decided(seated(Plain(list[str]().append), ask), request)).by == "user"
 
 
 async def test_what_comes_while_a_question_stands_open_waits_for_the_answer() -> None:
@@ -89,7 +94,7 @@ async def test_what_comes_while_a_question_stands_open_waits_for_the_answer() ->
         written.append("<answered>")
         return "n"
 
-    terminal = Terminal(Plain(written.append), ask)
+    terminal = seated(Plain(written.append), ask)
     assert not (await decided(terminal, REQUEST)).approved
     before, _, after = "".join(written).partition("<answered>")
     assert "Run ls" not in before
@@ -109,7 +114,7 @@ async def test_of_two_questions_at_once_each_gets_its_own_answer_and_says_which_
         await trio.testing.wait_all_tasks_blocked()
         return next(answers)
 
-    terminal = Terminal(Live(asked.append), ask)
+    terminal = seated(Live(asked.append), ask)
 
     async def approve(tool: str) -> None:
         decision = await decided(terminal, replace(REQUEST, call=ToolCall("1", tool, {})))
@@ -140,7 +145,7 @@ async def test_a_no_has_its_reason_and_a_third_word_is_told_that_it_is_none() ->
         await trio.lowlevel.checkpoint()
         return typed.pop(0)
 
-    decision = await decided(Terminal(Plain(written.append), ask), REQUEST)
+    decision = await decided(seated(Plain(written.append), ask), REQUEST)
     assert (decision.approved, decision.reason) == (False, "the user said no: it is Friday")
     assert '  "maybe" is none of the answers, so nothing is decided yet.\n' in "".join(written)
 
@@ -233,7 +238,7 @@ async def test_what_is_hidden_is_revealed_by_r() -> None:
         prompts.append(prompt)
         return typed.pop(0)
 
-    assert (await decided(Terminal(Plain(written.append), ask), hidden)).approved
+    assert (await decided(seated(Plain(written.append), ask), hidden)).approved
     assert ["| [REDACTED:1f0c]\n" in text for text in written] == [True, False]
     assert ["| ghp_1\n" in text for text in written] == [False, True]
     assert ["[r]eveal" in prompt for prompt in prompts] == [True, False]
@@ -245,7 +250,7 @@ async def test_a_question_that_nobody_waits_for_any_more_says_so() -> None:
     async def ask(_prompt: str) -> str:
         await trio.sleep_forever()
 
-    terminal = Terminal(Plain(written.append), ask)
+    terminal = seated(Plain(written.append), ask)
     with trio.move_on_after(0.01):
         await decided(terminal, REQUEST)
     terminal.between("next")

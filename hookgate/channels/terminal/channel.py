@@ -15,7 +15,7 @@ import trio
 from hookgate.channels.approving import USUAL, Picture, asking
 from hookgate.channels.printable import RESET, coloured, named, printable
 from hookgate.channels.terminal.asked import Asked
-from hookgate.channels.terminal.dialogue import WHOLE, Ask, Console, Dialogue, Size, View, hold
+from hookgate.channels.terminal.dialogue import WHOLE, Console, Dialogue, Size, hold
 from hookgate.channels.terminal.display.answer import Answer, prepare
 from hookgate.channels.terminal.display.attachment import attachment
 from hookgate.channels.terminal.display.working import Working
@@ -45,8 +45,8 @@ _MARKS = {"notice": "· ", "error": "! "}
 
 
 class Terminal:
-    """`ask` None: nobody can be asked. `size`: columns and rows of the terminal. `rendered`: answers are laid out as
-    Markdown, and there are colours."""
+    """`console`: where whoever is asked sits; None: nobody can be asked. `size`: columns and rows of the terminal.
+    `rendered`: answers are laid out as Markdown, and there are colours."""
 
     name = NAME
     limits = UNLIMITED
@@ -55,15 +55,12 @@ class Terminal:
     def __init__(
         self,
         screen: Screen,
-        ask: Ask | None,
+        console: Console | None,
         size: Size = lambda: (80, WHOLE),
-        view: View | None = None,
         *,
         rendered: bool = False,
     ) -> None:
-        self.screen, self._ask, self._size, self._view_text = screen, ask, size, view
-        self.console: Console | None = None
-        """Where whoever is asked sits; None: where all else is written."""
+        self.screen, self._console, self._size = screen, console, size
         self.picture: Draw | None = None
         """What a call would make of a file, where that can be shown."""
         self.tells_refusals = True
@@ -190,7 +187,7 @@ class Terminal:
             self._draw()
 
     async def ask(self, request: ApprovalRequest, decide: Decide) -> None:
-        if self._ask is None:
+        if self._console is None:
             if self.tells_refusals:
                 self.between(f"! {named(request.call.name)} is refused: {NOBODY}")
             raise CannotAsk(NOBODY)
@@ -230,20 +227,20 @@ class Terminal:
     async def put(self, dialogue: Dialogue) -> str | None:
         """The answer to a question, one at a time: a line typed for one is none for another. None where nobody can
         answer any more."""
-        if self._ask is None:
+        if self._console is None:
             return None
         with self._asked.among(dialogue):
             if self.asks and self.screen.live:
                 self.screen.write(f"  (this is {self._asked.place})\n")
             async with self._one_at_a_time:
                 self._asked.begin(dialogue)
-                return await self._hold(dialogue, self._ask)
+                return await self._hold(dialogue, self._console)
 
-    async def _hold(self, dialogue: Dialogue, ask: Ask) -> str | None:
+    async def _hold(self, dialogue: Dialogue, console: Console) -> str | None:
         self._end_answer()
         self._question, self._held.holds = dialogue, True
         self._draw()
-        console, answered = self.console or Console(self.screen.write, ask, self._size, self._view_text), False
+        answered = False
         try:
             answer = await hold(dialogue, console)
             answered = True

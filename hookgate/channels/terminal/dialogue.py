@@ -1,5 +1,5 @@
-"""A question until it is answered: its head and its tail, or all of it; hidden and revealed; anew where the window
-changes its size.
+"""A question until it is answered: its head and its tail, or all of it; hidden and revealed; drawn anew, while it is
+being answered, where what was shown is not what is seen any more.
 
 Nothing counts as a yes before all of it has been shown. `Dialogue` reads and writes nothing; `hold` does.
 """
@@ -15,7 +15,7 @@ from enum import Enum, auto
 
 import trio
 
-from hookgate.channels.printable import one_line
+from hookgate.channels.printable import char_columns, one_line
 from hookgate.channels.terminal.question import Question, own_rows
 from hookgate.channels.terminal.screen import Write
 from hookgate.protocol.approval import reason_said
@@ -23,6 +23,10 @@ from hookgate.protocol.dataclasses import dataclass
 
 Ask = Callable[[str], Awaitable[str | None]]
 """One line typed at this prompt; None where nobody can answer any more."""
+
+Redraw = Callable[[str, str, str], bool]
+"""While a line is being typed: instead of this, if it still stands right above the prompt, this text and this prompt.
+Whether what has been typed of the line is still there."""
 
 Size = Callable[[], tuple[int, int]]
 """Columns and rows of the terminal at this moment."""
@@ -47,6 +51,7 @@ NO, VIEW = "no", "view"
 READ_ON = "read all: [v]iew, [w]hole, [n]o:"
 TOO_SMALL = "  The window is too small to show what is asked: make it larger, or [n]o: "
 UNREAD = "A yes counts once all of it has been shown."
+LOST = "What was typed before the window changed is gone, so nothing is decided yet."
 UNKNOWN = "{} is none of the answers, so nothing is decided yet."
 MAX_TYPED = 40
 _WORDS = frozenset(("n", "no", "r", "reveal", "v", "view", "w", "whole"))
@@ -76,25 +81,42 @@ class Dialogue:
     def __init__(self, question: Question, answers: Answers, revealed: Question | None = None) -> None:
         self.place = self.reason = self.request = ""
         self._question, self._answers, self._revealed = question, answers, revealed
-        self._begun = self._small = self._read = self._unfolded = False
-        self._told = self._prompt = ""
+        self._begun = self._small = self._read = self._unfolded = self._lost = False
+        self._told = self._prompt = self._drawn = ""
+        self._widest = 0
 
     def text(self, size: tuple[int, int]) -> str:
         """What to write before the prompt: the question, or only what stands beside the prompt."""
-        columns, rows = size
-        self._small = columns < MIN_COLUMNS or rows < MIN_ROWS
+        return self._text(size, counts=True)
+
+    def anew(self, size: tuple[int, int]) -> tuple[str, str]:
+        """Where it does not stand in a window of this size, and an answer is being typed: what was drawn before, if
+        nothing else is between, and what to write now. A yes counts afterwards if it did before: it may have been
+        typed by now."""
+        if self._begun and (_is_small(size) or self._widest < size[0]):
+            self._small = _is_small(size)
+            return "", ""
+        before = self._drawn if self._begun else ""
+        self.again()
+        return before, self._text(size, counts=False)
+
+    def _text(self, size: tuple[int, int], *, counts: bool) -> str:
+        self._small = _is_small(size)
         if self._small:
-            self.again()
             return ""
         # Some terminals wrap a row that fills them.
-        width = columns - 1
-        lines = own_rows(self._told, width)
-        self._told = ""
-        if not self._begun:
-            lines += [*self._question.head_rows(width, self.place), *self._body(width, rows // 2)]
-            self._begun = True
+        width = size[0] - 1
+        told, self._told = own_rows(self._told, width), ""
+        stood = self._begun and self._widest <= width
+        body = [] if stood else self._body(width, size[1] // 2, counts=counts)
+        head = [] if stood else self._question.head_rows(width, self.place)
         *before, self._prompt = own_rows((self._question.prompt if self._read else READ_ON).strip(), width)
-        return "".join(f"{line}\n" for line in (*lines, *self._question.foot_rows(width), *before))
+        rows = [*head, *body, *self._question.foot_rows(width), *before]
+        widest = max(sum(map(char_columns, row)) for row in (*rows, self._prompt))
+        self._widest = max(widest, self._widest) if stood else widest
+        text = "".join(f"{row}\n" for row in rows)
+        self._drawn, self._begun = (self._drawn if stood else text), True
+        return "".join(f"{row}\n" for row in told) + text
 
     def whole(self, columns: int) -> str:
         """All that there is, for a viewer of texts."""
@@ -115,6 +137,7 @@ class Dialogue:
             self.reason = reason_said(refused[1] or "")
             return NO
         if self._small:
+            self.again()
             return None
         if word in ("v", "view"):
             return VIEW
@@ -127,6 +150,10 @@ class Dialogue:
         if self._revealed is not None and word in ("r", "reveal"):
             self._question, self._revealed = self._revealed, None
             self._begun = self._read = self._unfolded = False
+            return None
+        lost, self._lost = self._lost and not word, False
+        if lost:
+            self._told = LOST
             return None
         answer = NO if not word else self._answers.words.get(word)
         if answer is None:
@@ -155,19 +182,24 @@ class Dialogue:
         self.again()
 
     def again(self) -> None:
-        """From the beginning: what was shown has been folded anew by the terminal, and not at the gutter, or other
-        text stands below it."""
+        """From the beginning: other text stands below what was shown."""
         self._begun = False
 
-    @property
-    def stands(self) -> bool:
-        """What was to be shown by now is what is seen."""
-        return self._begun or self._small
+    def lost(self) -> None:
+        """What was being typed for an answer: Enter alone may have been meant for that."""
+        self._lost = True
 
-    def _body(self, width: int, room: int) -> list[str]:
+    def stands(self, size: tuple[int, int]) -> bool:
+        """What was to be shown by now is what is seen in a window of this size: no row has been folded by the
+        terminal, which does not do it at the gutter."""
+        if _is_small(size) or self._small:
+            return _is_small(size) and self._small
+        return self._begun and self._widest < size[0]
+
+    def _body(self, width: int, room: int, *, counts: bool) -> list[str]:
         rows = self._question.body_rows(width)
         if self._unfolded or len(rows) <= room:
-            self._read = True
+            self._read = self._read or counts
             return [*rows, *(self._question.more_rows(width) if self._unfolded else ())]
         tail = max(room // 3, 1)
         hidden = f"  ... {len(rows) - room:,} of {len(rows):,} rows are not shown"
@@ -178,12 +210,18 @@ class Dialogue:
         return UNKNOWN.format(f'"{shown if len(shown) <= MAX_TYPED else shown[:MAX_TYPED] + "..."}"') if shown else ""
 
 
+def _is_small(size: tuple[int, int]) -> bool:
+    columns, rows = size
+    return columns < MIN_COLUMNS or rows < MIN_ROWS
+
+
 @dataclass(frozen=True, slots=True)
 class Console:
     """`view` None: what is to be viewed is written. `ready`: until all that was written elsewhere is seen."""
 
     write: Write
     ask: Ask
+    redraw: Redraw
     size: Size
     view: View | None = None
     ready: Callable[[], Awaitable[None]] | None = None
@@ -200,26 +238,17 @@ async def hold(dialogue: Dialogue, console: Console) -> str | None:
 
 async def _asked(dialogue: Dialogue, console: Console, resumed: AsyncIterator[int]) -> str | None:
     while True:
-        size = console.size()
-        console.write(dialogue.text(size))
-        typed: list[str | None] = []
+        console.write(dialogue.text(console.size()))
         async with trio.open_nursery() as nursery:
-            nursery.start_soon(_changed, console, size, dialogue, nursery.cancel_scope)
+            nursery.start_soon(_keep, dialogue, console)
             nursery.start_soon(_begin_again, dialogue, resumed)
-            typed.append(await console.ask(dialogue.prompt))
+            typed = await console.ask(dialogue.prompt)
             nursery.cancel_scope.cancel()
-        match typed:
-            case []:
-                dialogue.again()
-                console.write("\n")
-            case [str(line), *_]:
-                answer = dialogue.hear(line)
-                if answer == VIEW:
-                    await _view(dialogue, console)
-                elif answer is not None:
-                    return answer
-            case _:
-                return None
+        answer = None if typed is None else dialogue.hear(typed)
+        if answer == VIEW:
+            await _view(dialogue, console)
+        elif typed is None or answer is not None:
+            return answer
 
 
 async def _view(dialogue: Dialogue, console: Console) -> None:
@@ -233,11 +262,16 @@ async def _view(dialogue: Dialogue, console: Console) -> None:
             dialogue.unfold()
 
 
-async def _changed(console: Console, size: tuple[int, int], dialogue: Dialogue, scope: trio.CancelScope) -> None:
-    """By looking: the signal is the editor's."""
-    while console.size() == size and dialogue.stands:  # noqa: ASYNC110 - nothing else tells
+async def _keep(dialogue: Dialogue, console: Console) -> None:
+    """What is asked in sight. By looking, for the signal is the editor's, and once a window that is dragged rests."""
+    size = console.size()
+    while True:
         await trio.sleep(LOOK_S)
-    scope.cancel()
+        before, size = size, console.size()
+        if size == before and not dialogue.stands(size):
+            drawn, text = dialogue.anew(size)
+            if not console.redraw(drawn, text, dialogue.prompt):
+                dialogue.lost()
 
 
 async def _begin_again(dialogue: Dialogue, resumed: AsyncIterator[int]) -> None:

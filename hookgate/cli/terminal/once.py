@@ -17,6 +17,7 @@ from hookgate.assembly.logs.prompt_logs import PromptLogs
 from hookgate.assembly.logs.sinks import observer
 from hookgate.assembly.settings import Ports, Settings
 from hookgate.channels.terminal.channel import NAME, Terminal
+from hookgate.channels.terminal.dialogue import Console
 from hookgate.channels.terminal.display.working import OBSERVED
 from hookgate.channels.terminal.once import Once
 from hookgate.channels.terminal.screen import OneRow, Plain, Screen, Write
@@ -75,9 +76,11 @@ async def run_once(settings: Settings, flags: Flags, text: str, logs: PromptLogs
 def _run(seat: Seat | None, flags: Flags) -> _Run:
     reads = sys.stdout.isatty()
     here = seat or Seat(1 if reads else 2)
-    ask = None if seat is None else seat.ask
-    viewing = partial(view, screen=here.descriptor)
-    terminal = Terminal(_screen(write if reads else here.write, here, seat), ask, here.size, viewing)
+    screen, console = _screen(write if reads else here.write, here, seat), None
+    if seat is not None:
+        viewing = partial(view, screen=seat.descriptor)
+        console = Console(screen.write, seat.ask, seat.redraw, seat.size, viewing)
+    terminal = Terminal(screen, console, here.size)
     person, reader = (None if seat is None else terminal), (terminal if reads else None)
     channel = Once(terminal.beside if sys.stderr.isatty() else to_stderr, person, reader, yes=flags.yes)
     return _Run(channel, terminal, reader)

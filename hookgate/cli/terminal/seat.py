@@ -6,6 +6,7 @@ The terminal itself edits the line; nothing of it is kept.
 from __future__ import annotations
 
 import os
+import select
 import termios
 from collections.abc import Generator
 from contextlib import contextmanager, suppress
@@ -49,6 +50,15 @@ class Seat:
         self.write(f"{NO}\n")
         # A terminal that is gone is none any more.
         return NO if os.isatty(self.descriptor) else None
+
+    def redraw(self, _old: str, new: str, prompt: str) -> bool:
+        """What the terminal still has of a line nobody can see behind another prompt; a whole one is an answer."""
+        entered = bool(select.select([self.descriptor], [], [], 0)[0])
+        if not entered:
+            with suppress(termios.error):
+                termios.tcflush(self.descriptor, termios.TCIFLUSH)
+        self.write(f"\n{new}{prompt}")
+        return entered
 
     async def _entered(self) -> None:
         """Until there is a line. What was typed of one for a question that is over is nobody's: no shell gets it."""

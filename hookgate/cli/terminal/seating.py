@@ -38,13 +38,14 @@ def seated(keyboard: Keyboard, *, piped: bool = False, plain: bool = False) -> T
         async with keyboard.lent():
             return await view(text)
 
-    asked = ask if keyboard.person or piped else None
-    rendered = keyboard.screen.live and not plain and configuration.wants_colour()
-    terminal = Terminal(keyboard.screen, asked, size, view_text if read else None, rendered=rendered)
+    console = None
     if seat is not None:
         viewing = partial(view, screen=seat.descriptor)
-        terminal.console = Console(seat.write, ask, seat.size, viewing, passed_on)
-    return terminal
+        console = Console(seat.write, ask, seat.redraw, seat.size, viewing, passed_on)
+    elif keyboard.person or piped:
+        console = Console(keyboard.screen.write, ask, keyboard.redraw, size, view_text if read else None)
+    rendered = keyboard.screen.live and not plain and configuration.wants_colour()
+    return Terminal(keyboard.screen, console, size, rendered=rendered)
 
 
 async def passed_on() -> None:

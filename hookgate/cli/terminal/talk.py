@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable
+from functools import partial
 from math import inf
 from secrets import token_hex
 
@@ -43,7 +44,10 @@ class Talk:
         self.warned = not keyboard.person
         self._waited = [*waited]
         self._runtime, self._terminal, self._keyboard = runtime, terminal, keyboard
-        self._nursery, self._diffs = nursery, trio.Lock()
+        self._nursery = nursery
+        self._shown = trio.Event()
+        """All that the last message led to stands there."""
+        self._shown.set()
         self._quitting, self._typed = False, keyboard.typed
         keyboard.busy = lambda: self.busy
 
@@ -120,21 +124,31 @@ class Talk:
         """Until all is answered, where the next line waits for that. `waiting`: a message that others come before."""
         session = self._runtime.gateway.sessions.get(CHAT.session_key)
         job = session.jobs.holding(accepted) if session is not None and accepted is not None else None
-        if self._keyboard.edits:
-            self._nursery.start_soon(self._follow, job, waiting)
-        else:
+        if not self._keyboard.edits:
             await self._runtime.gateway.idle(CHAT.session_key)
             await show_diff(self._runtime, self._terminal.screen.write)
-
-    async def _follow(self, job: Job | None, waiting: str) -> None:
-        """What it was waiting with stands above its answer, and below that what its turn changed; before the next one
-        has begun to change anything."""
-        if waiting and job is not None and await job.begins():
-            async with self._diffs:
+            return
+        before, shown = self._shown, trio.Event()
+        if job is not None:
+            self._shown = shown
+            if waiting and not job.begun_at:
+                job.before = partial(self._introduce, waiting, before)
+            elif waiting:
                 self._repeat(waiting)
-        await (self._runtime.gateway.idle(CHAT.session_key) if job is None else job.wait())
-        async with self._diffs:
+        self._nursery.start_soon(self._follow, job, shown)
+
+    async def _introduce(self, waited: str, before: trio.Event) -> None:
+        """What it was waiting with stands above all that it leads to, and below what came of the one before, whose
+        changes are seen before this one has begun to change anything."""
+        await before.wait()
+        self._repeat(waited)
+
+    async def _follow(self, job: Job | None, shown: trio.Event) -> None:
+        try:
+            await (self._runtime.gateway.idle(CHAT.session_key) if job is None else job.wait())
             await show_diff(self._runtime, lambda diff: self._terminal.painted(diff.removesuffix("\n")))
+        finally:
+            shown.set()
 
     def _repeat(self, waited: str) -> None:
         self._terminal.between(f"{PROMPT}{short(waited)}".replace("\n", f"\n{GOES_ON}"))

@@ -13,6 +13,7 @@ from hookgate.assembly.app import Runtime
 from hookgate.assembly.logs.sinks import trace
 from hookgate.channels.printable import printable
 from hookgate.channels.terminal.channel import Terminal
+from hookgate.channels.terminal.dialogue import Console
 from hookgate.channels.terminal.once import Once
 from hookgate.channels.terminal.screen import Plain
 from hookgate.cli.printing import to_stderr, write
@@ -95,7 +96,9 @@ def _open_asker(flags: CallFlags) -> Generator[_Asker]:
         if seat is None:
             yield _Asker(flags.channel, None, yes=flags.yes)
             return
-        person = Terminal(Plain(seat.write), seat.ask, seat.size, partial(view, screen=seat.descriptor))
+        viewing = partial(view, screen=seat.descriptor)
+        console = Console(seat.write, seat.ask, seat.redraw, seat.size, viewing)
+        person = Terminal(Plain(seat.write), console, seat.size)
         yield _Asker(flags.channel, person, yes=flags.yes)
 
 

@@ -1,11 +1,11 @@
 """What a conversation is to do, one job at a time in the order asked for. Knows nothing of turns.
 
-Whoever gives a job may wait for its end, cancel it, and hear when it begins.
+Whoever gives a job may wait for its end, cancel it, hear when it begins, and have something done before its work.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 from math import inf
 from time import time
 from typing import Literal, Protocol
@@ -68,7 +68,8 @@ class Giver(Protocol):
 
 class Job:
     """`scope` is the job's run; cancelling it before the job begins cuts it off at its first step. `stopped`:
-    why somebody did. `begun_at`: seconds of the wall clock; 0: not yet."""
+    why somebody did. `begun_at`: seconds of the wall clock; 0: not yet. `before`: what is awaited, once, when it has
+    begun and nothing of its work has."""
 
     def __init__(self, work: Prompt | Compaction, giver: Giver | None = None) -> None:
         self.work = work
@@ -78,8 +79,9 @@ class Job:
         self.stopped = ""
         self.resumed = False
         self.begun_at = 0.0
+        self.before: Callable[[], Awaitable[None]] | None = None
         self._giver = giver
-        self._begun, self._over = trio.Event(), trio.Event()
+        self._over = trio.Event()
 
     @property
     def number(self) -> float:
@@ -93,17 +95,14 @@ class Job:
         assert self.end is not None  # noqa: S101 - set before the event is
         return self.end
 
-    async def begins(self) -> bool:
-        """Waits until it does; False where it ends without."""
-        await self._begun.wait()
-        return bool(self.begun_at)
-
-    def begin(self) -> None:
+    async def begin(self) -> None:
         """Its giver hears of it once, though it may step back and begin again."""
-        known, self.begun_at = self._begun.is_set(), time()
-        self._begun.set()
+        known, self.begun_at = self.begun_at > 0, time()
         if self._giver is not None and not known:
             self._giver.began(self)
+        before, self.before = self.before, None
+        if before is not None:
+            await before()
 
     def finish(self, end: End) -> None:
         """The first end stands."""
@@ -111,7 +110,6 @@ class Job:
             self.end = end
             if self._giver is not None:
                 self._giver.ended(self, end)
-            self._begun.set()
             self._over.set()
 
 

@@ -173,9 +173,9 @@ class Session:
         transcript: Transcript | None = None
         self._aborted, self._turn, self._refused, end = None, None, "", End("cancelled")
         self._outlet = replace(self._outlet, policy=self._shared.policy(job.work.chat.channel))
-        job.begin()
         try:
             with job.scope as scope:
+                await job.begin()
                 async with Slot(self._shared.slots_of(job.work.chat)) as slot:
                     # What a person said stays, however early they stop it.
                     with trio.CancelScope(shield=True):

@@ -64,7 +64,7 @@ async def test_an_answer_to_a_question_that_is_over_is_none_to_the_next(tmp_path
             assert not answers
             keyboard.on_answer(second, "n")
     assert answers == ["n"]
-    assert keyboard.screen.take()[1] == '· "y" came when its question was over, and answers no other\n'
+    assert keyboard.screen.take()[2] == '· "y" came when its question was over, and answers no other\n'
 
 
 @contextmanager

@@ -160,21 +160,6 @@ async def test_what_is_not_a_secret_is_shown_and_what_is_one_can_be_revealed(tmp
     assert (tmp_path / "made").exists()
 
 
-async def test_a_window_that_shrinks_shows_the_question_anew(tmp_path: Path) -> None:
-    command = "touch made #".ljust(36) + FAKE
-    async with asked(tmp_path, command) as screen:
-        await screen.sees(ASKED)
-        screen.resize(ROWS, 30)
-        await screen.sees("  command:")
-        await screen.sees("sha256")
-        await screen.sees("allow?")
-        rows = await screen.stands((ROWS, 30), asks)
-        assert rows.count("  command:") == 1 or rows[-1].startswith("  ")
-        assert not [row for row in rows[rows.index("  command:") :] if row.startswith("? ")]
-        await screen.type("y\r")
-    assert (tmp_path / "made").exists()
-
-
 ASKER = """
 from hookgate_plugin import Plugin
 plugin = Plugin("asker")

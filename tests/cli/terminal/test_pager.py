@@ -102,7 +102,7 @@ async def test_a_terminal_that_cannot_do_what_a_pager_needs_gets_the_text_itself
 
 
 @pytest.mark.skipif(which("bash") is None, reason="no bash on PATH")
-async def test_after_fg_the_whole_question_stands_there_again(tmp_path: Path) -> None:
+async def test_after_fg_the_whole_question_stands_there_again_with_what_was_typed(tmp_path: Path) -> None:
     async with open_model_server(SHORT, says("Done.")) as server:
         configured(tmp_path, server.base_url, RULE)
         async with open_shell(tmp_path, SIZE) as screen:
@@ -110,16 +110,19 @@ async def test_after_fg_the_whole_question_stands_there_again(tmp_path: Path) ->
             await screen.type("hookgate chat\r")
             await screen.line("go")
             await screen.sees(ASKED)
+            await screen.type("n because half")
+            await screen.stands(SIZE, lambda rows: rows[-1].endswith("because half"))
             await screen.type(CTRL_Z)
             await screen.stands(SIZE, lambda rows: rows[-1] == "$")
             await screen.type("fg\r")
             await screen.sees("fg")
             await screen.sees("| touch made")
-            await screen.sees(ASKED)
-            await screen.type("y\r")
+            await screen.stands(SIZE, lambda rows: rows[-1].endswith(f"{ASKED} n because half"))
+            await screen.type(" of it\r")
+            await screen.sees("denied by approval: the user said no: half of it")
             await screen.sees("Done.")
             await screen.line("/quit")
             await screen.stands(SIZE, lambda rows: rows[-1] == "$")
             await screen.type("exit\r")
             await screen.ends()
-    assert (tmp_path / "made").exists()
+    assert not (tmp_path / "made").exists()

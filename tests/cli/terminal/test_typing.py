@@ -296,6 +296,25 @@ async def test_the_diff_of_each_turn_stands_behind_its_answer_where_several_mess
         assert await screen.ends() == 0
 
 
+@pytest.mark.parametrize("more", [(), ("--diff",)])
+async def test_a_message_that_waited_stands_above_what_is_told_of_its_turn(
+    tmp_path: Path, more: tuple[str, ...]
+) -> None:
+    wanted = calls(("1", "write", json.dumps({"path": "note", "content": "one\n"})))
+    async with (
+        open_model_server(wanted, says("First."), says("Second.")) as server,
+        open_terminal(configured(tmp_path, server.base_url), "chat", "--trace", *more, size=SIZE) as screen,
+    ):
+        await screen.stands(SIZE, last(">"))
+        await screen.type(f"a{ENTER}b{ENTER}")
+        rows = await screen.stands(SIZE, lambda rows: "Second." in rows and rows[-1] == ">")
+        marks = ("First.", "+one", "> b", "  | model call", "Second.")
+        shown = [mark for row in rows[rows.index("First.") :] for mark in marks if row.startswith(mark)]
+        assert shown == [mark for mark in marks if mark != "+one" or more]
+        await screen.type(f"/quit{ENTER}")
+        assert await screen.ends() == 0
+
+
 # Without bubblewrap a line about that stands among the rows.
 @pytest.mark.needs("bwrap")
 async def test_a_half_typed_line_stands_there_once_however_the_width_changes(tmp_path: Path) -> None:

@@ -264,6 +264,22 @@ async def test_a_projects_extension_runs_after_a_yes_that_counts_until_it_change
         await leaves(screen, tmp_path)
 
 
+async def test_a_yes_typed_before_the_window_is_made_narrower_is_one(tmp_path: Path) -> None:
+    extension(project(tmp_path), "ext", command("brought"))
+    async with open_terminal(configured(tmp_path, NOWHERE), "chat", size=SIZE) as screen:
+        await screen.sees("? Run the extension ext of this project? It is a program, and runs as you.")
+        await screen.sees("[y/N]")
+        await screen.type("y")
+        await screen.stands(SIZE, lambda rows: rows[-1].endswith("[y/N] y"))
+        screen.resize(40, 50)
+        await screen.sees("? Run the extension ext of this project? It is")
+        await screen.stands((40, 50), lambda rows: rows[-1].endswith("[y/N] y"))
+        await screen.type("\r")
+        await screen.line("/brought x")
+        await screen.sees("[ext] brought x")
+        await leaves(screen, tmp_path)
+
+
 async def test_a_reload_asks_about_what_has_come_meanwhile(tmp_path: Path) -> None:
     async with open_terminal(configured(tmp_path, NOWHERE), "chat") as screen:
         await screen.sees(PROMPT)

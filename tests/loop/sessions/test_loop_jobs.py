@@ -33,9 +33,17 @@ def filled(*names: str) -> tuple[Jobs, list[Job], list[str]]:
 
 async def test_jobs_are_taken_in_order_and_each_wakes_whoever_waits_for_it() -> None:
     jobs, (first, second), heard = filled("a", "b")
+
+    async def before() -> None:
+        await trio.lowlevel.checkpoint()
+        heard.append("before a")
+
+    first.before = before
     assert jobs.next is first
     assert jobs.take() is first
-    first.begin()
+    await first.begin()
+    # It may have stepped back since.
+    await first.begin()
     assert (jobs.current, jobs.waiting, jobs.busy) == (first, 1, True)
     jobs.done(first, End("done"))
     with trio.fail_after(5):
@@ -45,7 +53,7 @@ async def test_jobs_are_taken_in_order_and_each_wakes_whoever_waits_for_it() -> 
     assert (jobs.take(), jobs.busy) == (None, False)
     with trio.fail_after(5):
         await jobs.idle()
-    assert heard == ["a began", "a done", "b failed why"]
+    assert heard == ["a began", "before a", "a done", "b failed why"]
 
 
 def test_messages_are_done_in_the_order_in_which_they_were_taken_in_whoever_finds_them_later() -> None:

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-import textwrap
+import re
+import unicodedata
+from collections.abc import Iterator
 
 from hookgate.channels.printable import char_columns
 
@@ -11,22 +13,45 @@ NARROWEST = 20
 
 
 def wrapped(text: str, columns: int) -> str:
-    """No line wider than that, but for a single word: a path or an address stays one that can be copied."""
+    """No line wider than that, but for a single word: a path or an address stays one that can be copied. Scripts
+    without blanks between words are broken between two characters."""
     return "\n".join(row for line in text.split("\n") for row in _rows(line, columns))
 
 
 def _rows(line: str, columns: int) -> list[str]:
-    if len(line) <= columns or columns < NARROWEST:
+    if _columns(line) <= columns or columns < NARROWEST:
         return [line]
     indent = line[: len(line) - len(line.lstrip())][: columns // 2] + "  "
-    return textwrap.wrap(
-        line,
-        columns,
-        subsequent_indent=indent,
-        replace_whitespace=False,
-        break_long_words=False,
-        break_on_hyphens=False,
-    )
+    rows, row, gap = list[str](), "", ""
+    for piece in _pieces(line.expandtabs()):
+        if piece.isspace():
+            gap = piece
+            continue
+        if row.strip() and _columns(row) + _columns(gap + piece) > columns:
+            rows.append(row)
+            row, gap = indent, ""
+        row, gap = f"{row}{gap}{piece}", ""
+    return [*rows, row]
+
+
+def _pieces(line: str) -> Iterator[str]:
+    """Blanks, and what is not broken between them."""
+    for word in re.findall(r"\s+|\S+", line):
+        begin = 0
+        for at in () if word.isascii() else range(1, len(word)):
+            if _may_begin(word[at]):
+                yield word[begin:at]
+                begin = at
+        yield word[begin:]
+
+
+def _may_begin(char: str) -> bool:
+    """A row, in the middle of what has no blanks; no mark of punctuation does."""
+    return unicodedata.east_asian_width(char) == "W" and unicodedata.category(char) in ("Lo", "So")
+
+
+def _columns(text: str) -> int:
+    return len(text) if text.isascii() else sum(map(char_columns, text))
 
 
 class Growing:

@@ -120,6 +120,12 @@ class EditedKeyboard:
             raise EOFError
         return question.answer
 
+    def redraw(self, old: str, new: str, prompt: str) -> bool:
+        if self._question is not None:
+            self._question.prompt = prompt
+        self.screen.replace(old, new)
+        return True
+
     def kept(self, text: str) -> bool:
         """Whether it is one for the history, as shells have it: what begins with a blank is not. In any thread."""
         return bool(text.strip()) and not text.startswith(" ") and not self.answers(text)

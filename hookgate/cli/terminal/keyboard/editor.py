@@ -65,7 +65,7 @@ class Editor:
         self._attention = Attention(self._later, self._read, self._take_answers)
         self.pressing: Callable[[], bool] = lambda: keyboard.pressing
         self._keyboard = keyboard
-        self._region, self._typing = "", False
+        self._region, self._written, self._typing = "", "", False
         self._drawn = 0.0
         self._input = keys_of(sys.stdin)
         self._output = Output(sys.stdout, size, term=terminal, enable_cpr=False)
@@ -79,7 +79,7 @@ class Editor:
             min_redraw_interval=REDRAW_S / 2,
         )
         self.lending = Lending(self.app, self._output, keyboard.before, self.draw)
-        self.app.renderer = ReflowedRenderer(self.app.renderer.style, self._output)
+        self.app.renderer = self._renderer = ReflowedRenderer(self.app.renderer.style, self._output)
         self.app.ttimeoutlen = ESCAPE_S
         self.app.key_processor.before_key_press.add_handler(self._attention.typed)
         self.app.key_processor.after_key_press.add_handler(self._look)
@@ -150,11 +150,14 @@ class Editor:
         if not app.is_running or app.is_done or self.lending.away:
             return
         with self._output.at_once():
-            cleared, text, self._region = self._keyboard.screen.take()
+            cleared, old, text, self._region = self._keyboard.screen.take()
             app.renderer.erase()
             if cleared:
                 app.renderer.clear()
+            elif old and self._written.endswith(old):
+                self._renderer.erase_above(old)
             self._output.write_raw(text)
+            self._written = text or ("" if cleared else self._written)
             app.render_counter += 1
             app.renderer.render(app, app.layout)
         self._drawn = monotonic()

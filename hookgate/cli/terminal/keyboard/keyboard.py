@@ -67,6 +67,11 @@ class Keyboard(Protocol):
         "no". Raises EOFError where no line can come."""
         ...
 
+    def redraw(self, old: str, new: str, prompt: str, /) -> bool:
+        """While a line is asked for: `new` above this prompt, instead of `old` where that can be taken away. Whether
+        what has been typed of the line is still there."""
+        ...
+
     def insert(self, text: str) -> None:
         """It stands in the line as if it had been typed, as soon as the line is empty."""
         ...

@@ -50,6 +50,7 @@ class LiveScreen:
         self._posts = posts
         self._lock = threading.Lock()
         self._finished: list[str] = []
+        self._instead = ""
         self._region = ""
         self._asked = self._begun = False
         self._standing = ""
@@ -73,6 +74,12 @@ class LiveScreen:
             self._finished.append(text)
         self._stir()
 
+    def replace(self, old: str, new: str) -> None:
+        """Finished text instead of that, if nothing was written after it."""
+        with self._lock:
+            self._instead = "" if self._finished else old
+        self.write(new)
+
     def show(self, text: str) -> None:
         self._region = text
         self._stir()
@@ -88,16 +95,18 @@ class LiveScreen:
             self._asked = True
             self._posts(lambda editor: editor.draw())
 
-    def take(self) -> tuple[bool, str, str]:
-        """Whether all is to be cleared first; whole lines that are to go above; the live region."""
+    def take(self) -> tuple[bool, str, str, str]:
+        """Whether all is to be cleared first; what is to go, if it was drawn last; whole lines that are to go above;
+        the live region."""
         with self._lock:
-            cleared, text = self._cleared, "".join(self._finished)
+            cleared, old, text = self._cleared, self._instead, "".join(self._finished)
             self._asked = self._cleared = False
+            self._instead = ""
             self._finished.clear()
-            return cleared, text if text.endswith("\n") or not text else f"{text}\n", self._region
+            return cleared, old, text if text.endswith("\n") or not text else f"{text}\n", self._region
 
     def close(self) -> None:
         """Nobody draws any more: what was not drawn is written as it is."""
         # A terminal may be gone by now.
         with suppress(OSError):
-            write(self.take()[1])
+            write(self.take()[2])

@@ -83,6 +83,14 @@ class PlainKeyboard:
                 self._open = False
         return await self._line(prompt, NO) if self.seat is None else await self._on_seat(prompt, self.seat)
 
+    def redraw(self, _old: str, new: str, prompt: str) -> bool:
+        """What a terminal still has of a line nobody can see behind another prompt."""
+        if self.person:
+            termios.tcflush(sys.stdin, termios.TCIFLUSH)
+        self._standing = prompt
+        self._write(new)
+        return not self.person
+
     async def _on_seat(self, prompt: str, seat: Seat) -> str:
         seat.write(prompt)
         typed = await self._typed()

@@ -12,7 +12,7 @@ from typing import Any
 from prompt_toolkit.application import Application
 from prompt_toolkit.data_structures import Point
 from prompt_toolkit.layout import Layout
-from prompt_toolkit.layout.screen import Char, Screen
+from prompt_toolkit.layout.screen import Screen
 from prompt_toolkit.renderer import Renderer
 from prompt_toolkit.utils import get_cwidth
 
@@ -28,6 +28,14 @@ class ReflowedRenderer(Renderer):
         if self._last_size is not None and self._last_size != self.output.get_size():
             self._wipe()
         super().render(app, layout, is_done)
+
+    def erase_above(self, text: str) -> None:
+        """Whole lines that stand right above what was erased, as far as they are still on the screen."""
+        columns, folds = self.output.get_size().columns, configuration.folds_anew()
+        for line in text.split("\n")[:-1]:
+            for _ in range(1 + (folded(line, columns) if folds else 0)):
+                self.output.cursor_up(1)
+                self.output.erase_end_of_line()
 
     def _wipe(self) -> None:
         """Row by row, up to where it begins."""
@@ -50,17 +58,17 @@ class ReflowedRenderer(Renderer):
         before = sum(folded(self._row(drawn, y), columns) + 1 for y in range(at.y))
         return before + folded(self._row(drawn, at.y)[: at.x + 1], columns)
 
-    def _row(self, drawn: Screen, y: int) -> list[Char]:
+    def _row(self, drawn: Screen, y: int) -> list[str]:
         """Without the blanks behind it, which were not written."""
         row, styled = drawn.data_buffer[y], self._style_string_has_style
         last = max((x for x, it in row.items() if it.char != " " or (styled and styled[it.style])), default=-1)
-        return [row[x] for x in range(last + 1)]
+        return [row[x].char for x in range(last + 1)]
 
 
-def folded(row: Iterable[Char], columns: int) -> int:
+def folded(row: Iterable[str], columns: int) -> int:
     """How often a row goes on below itself in so many columns."""
     times = taken = 0
-    for width in (get_cwidth(it.char) for it in row):
+    for width in map(get_cwidth, row):
         if taken + width > columns:
             times, taken = times + 1, 0
         taken += width
