@@ -52,6 +52,7 @@ func main() {
 	})
 	h.ApproveTool(func(ctx context.Context, c hook.ToolCall) (hook.Approval, error) {
 		if c.Text("command") == "wait" {
+			fmt.Println("it waits")
 			<-ctx.Done()
 			fmt.Println("the wait is over")
 		}
@@ -232,6 +233,7 @@ async def test_a_panic_is_an_error_reply_and_the_hook_goes_on(noisy: Path) -> No
 async def test_a_cancelled_call_ends_while_others_go_on(noisy: Path) -> None:
     async with open_child([noisy]) as child:
         await child.send("hook.approve_tool", about_bash("wait"), id=900)
+        await child.wait_stderr("it waits")
         await child.call("hook.approve_tool", about_bash("ls"))
         await child.send("hook.cancel", {"id": 900})
         await child.wait_stderr("the wait is over")

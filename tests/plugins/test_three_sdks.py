@@ -238,6 +238,8 @@ async def test_calls_are_answered_side_by_side_and_no_more_of_them_than_are_allo
 async def test_a_cancelled_call_is_told_and_not_answered(hook: Hook, language: str) -> None:
     async with open_child(hook(language)) as child:
         await child.send("hook.before_tool", call("wait"), id=900)
+        # One that has not begun would never begin.
+        await child.wait_stderr("it waits")
         await child.call("hook.before_tool", call(""))
         await child.send("hook.cancel", {"id": 900})
         await child.wait_stderr("the wait is over")

@@ -248,7 +248,7 @@ async def test_what_hooks_have_kept_from_people_stays_unseen_when_the_chat_is_re
             turn = await site.begin(key)
             asks = Message("assistant", "SECRET", (ProposedCall("c1", "ls", "{}"), ProposedCall("c2", "ls", "{}")))
             await site.journal.work.append(turn.claim, [Draft(asks, (record, denied), shown="seen")])
-            result = Message("tool", "ERROR (unknown) x", tool_call_id="c1")
+            result = Message("tool", "ERROR (unknown) x", tool_call_id="c1", is_error=True)
             refused = Draft(Message("tool", "not today", tool_call_id="c2"), shown="not today: it is Friday")
             kind, text = outbox or ("answer", "")
             sent = [Outbound(turn.chat, text, kind=kind)] if outbox else []  # type: ignore[arg-type]

@@ -91,6 +91,7 @@ func called(ctx context.Context, c hook.ToolCall) (hook.Answer, error) {
 	case "fail":
 		return hook.Continue(), errors.New("not today")
 	case "wait":
+		log.Print("it waits")
 		<-ctx.Done()
 		log.Print("the wait is over")
 		return hook.Deny("too late"), nil

@@ -64,6 +64,7 @@ plugin.beforeTool("*", async (call) => {
 });
 
 async function cancelled(call: Call): Promise<Answer> {
+  plugin.log("it waits");
   await new Promise((over) => call.cancelled.addEventListener("abort", over));
   plugin.log("the wait is over");
   return plugin.deny("too late");

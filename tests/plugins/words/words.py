@@ -51,6 +51,7 @@ def called(call: Call) -> object:
         case "fail":
             raise RuntimeError("not today")
         case "wait":
+            plugin.log("it waits")
             call.cancelled.wait()
             plugin.log("the wait is over")
             return plugin.deny("too late")
