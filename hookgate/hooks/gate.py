@@ -50,14 +50,17 @@ class Gate:
         self.recordings = Recordings(self.events)
         self._offered = Offered(spec_problem, self.events.emit)
         self._redactor = redactor
-        self.chains = Chains()
-        """The hooks that stand now: who asks later whether others have come keeps it."""
-        self._walk = Walk(self._asking, self.audits, self.events, self._offered, providers, redactor, self.chains)
+        self._walk = Walk(self._asking, self.audits, self.events, self._offered, providers, redactor, Chains())
 
     @property
     def mounts(self) -> tuple[Mount, ...]:
         """In the order in which they are asked."""
-        return self.chains.mounts
+        return self._walk.chains.mounts
+
+    @property
+    def chains(self) -> Chains:
+        """The hooks that stand now: who asks later whether others have come keeps it."""
+        return self._walk.chains
 
     @property
     def stats(self) -> Mapping[str, Stats]:
@@ -70,18 +73,18 @@ class Gate:
 
     def mount(self, mounts: Sequence[Mount]) -> None:
         """Replace all hooks at once."""
-        self.chains = self._walk.chains = Chains(mounts)
+        self._walk.chains = Chains(mounts)
         self._asking.mount(self.mounts)
         self.events.listen(self.mounts)
 
     def offered(self, step: Step, request: LLMRequest) -> LLMRequest:
         """With the tools that hooks have declared, where they match."""
-        return self._offered.declared(self.chains.at[Stage.BEFORE_TOOL], step, request)
+        return self._offered.declared(self._walk.chains.at[Stage.BEFORE_TOOL], step, request)
 
     def holds_text(self, step: Step, model: str) -> bool:
         """Whether a hook may still change what the model says, or keep it, so that nobody may read along."""
         for stage in (Stage.AFTER_LLM, Stage.BEFORE_SEND):
-            for mount in self.chains.at[stage]:
+            for mount in self._walk.chains.at[stage]:
                 allowed = mount.rules.may_modify if stage is Stage.AFTER_LLM else None
                 changes = mount.answers_at(stage) and (allowed is None or "content" in allowed)
                 if changes and mount.rules.match.matches(step, "", model):
@@ -91,7 +94,7 @@ class Gate:
     @property
     def judges_messages(self) -> bool:
         """Whether a hook stands before turns: then no message joins a conversation before it has been asked."""
-        return bool(self.chains.at[Stage.ON_MESSAGE])
+        return bool(self._walk.chains.at[Stage.ON_MESSAGE])
 
     async def on_message(
         self, step: Step, kept: Recall | None = None, *, steers: bool = False
@@ -126,7 +129,7 @@ class Gate:
     async def before_llm(self, step: Step, request: LLMRequest) -> LLMRequest:
         """The request as the hooks left it, the tools that hooks own included."""
         passed = await self._passed(step, Stage.BEFORE_LLM, self.offered(step, request))
-        self._offered.remember(self.chains.at[Stage.BEFORE_TOOL], step, passed)
+        self._offered.remember(self._walk.chains.at[Stage.BEFORE_TOOL], step, passed)
         return passed
 
     def brought(self, extension: str, tools: Iterable[str]) -> None:
@@ -140,7 +143,7 @@ class Gate:
     def away(self, step: Step, tool: str, model: str) -> str:
         """Why a tool that the model was offered cannot be called now, its hook or extension being started again, or
         its server connected; else empty."""
-        return self._offered.away(self.chains.at[Stage.BEFORE_TOOL], step, tool, model)
+        return self._offered.away(self._walk.chains.at[Stage.BEFORE_TOOL], step, tool, model)
 
     async def after_llm(self, step: Step, reply: LLMReply) -> LLMReply:
         return await self._passed(step, Stage.AFTER_LLM, reply)
@@ -150,7 +153,7 @@ class Gate:
 
     async def _passed(self, step: Step, stage: Stage, subject: S) -> S:
         """A patch never changes the kind of a value, and only calls and messages have answers that end a walk."""
-        if not self.chains.at[stage]:
+        if not self._walk.chains.at[stage]:
             return subject
         asked, _ended = await self._walk.over(Question(stage, step, subject))
         return cast("S", asked.subject)
@@ -159,7 +162,7 @@ class Gate:
         self, step: Step, call: ToolCall, owner_of: Callable[[str], str] | None = None
     ) -> Allowed | Answered | Denied:
         """All hooks but the owner of the tool that the call is for by then, which answers in `answer_owned`."""
-        if not self.chains.mounts:
+        if not self._walk.chains.mounts:
             return Allowed(call)
         asked, ended = await self._walk.over(Question(Stage.BEFORE_TOOL, step, call), owner_of)
         passed = asked.subject
@@ -178,11 +181,11 @@ class Gate:
     async def approve_tool(self, step: Step, call: ToolCall) -> ToolResult | tuple[Wish, ...]:
         """The refusing result, or who wants a person asked; an empty tuple: approved, or nobody to ask. Approvers are
         asked side by side, and the first refusal cancels the rest."""
-        if not self.chains.at[Stage.APPROVE_TOOL]:
+        if not self._walk.chains.at[Stage.APPROVE_TOOL]:
             return ()
         question = Question(Stage.APPROVE_TOOL, step, call)
         self._walk.audit(question)
-        matching = self.chains.matching(question)
+        matching = self._walk.chains.matching(question)
         approvers = [mount for mount in matching if mount.answers_at(question.stage)]
         answers: dict[str, Answer] = {}
         if len(approvers) == 1:
@@ -206,7 +209,7 @@ class Gate:
     async def answer_owned(self, step: Step, call: ToolCall, spec: ToolSpec) -> ToolResult:
         """Run an injected tool: its owner's before_tool, with the tool's own timeout, must respond."""
         owner = spec.owner
-        mount = next((it for it in self.chains.at[Stage.BEFORE_TOOL] if it.name == owner), None)
+        mount = next((it for it in self._walk.chains.at[Stage.BEFORE_TOOL] if it.name == owner), None)
         if mount is None:
             return decision.unanswered(owner, "takes no before_tool calls")
         match await self._asking.ask(mount, Question(Stage.BEFORE_TOOL, step, call), spec.timeout_s):

@@ -28,6 +28,8 @@ from hookgate.tools.errors import ToolError
 from hookgate.tools.failures import failed
 from hookgate.tools.lease import Held
 
+_NOTHING = nullcontext()
+
 
 async def execute(batch: Batch, under_way: list[Ready | Settled], place: int) -> None:
     """Put what becomes of a call in its place. A failing call cancels no sibling: each failure is a result.
@@ -85,14 +87,10 @@ async def _executed(batch: Batch, item: Ready, tool: Tool, held: Held, left: lis
         return found
     result: ToolResult | None = None
     try:
-        async with held:
+        async with held, _surroundings(batch, item) or _NOTHING:
             call_context.work.set(call_context.Work(batch.step.chat, left.append, around.redactor.cut_from))
             compares = [await watch(call) for watch in around.watches] if held.may_change else ()
-            if surroundings := _surroundings(batch, item):
-                async with surroundings:
-                    result = await run(tool, call)
-            else:
-                result = await run(tool, call)
+            result = await run(tool, call)
             for compare in reversed(compares):
                 result = await compare(result)
             return result if held.alone else replace(result, effects=among_others(result.effects))

@@ -29,7 +29,7 @@ def delegates(spec: ToolSpec) -> bool:
 
 
 def makes_calls(spec: ToolSpec) -> bool:
-    return spec.provider.startswith(EXTENSION) or (spec.name == DELEGATE and spec.provider == "builtin")
+    return spec.provider.startswith(EXTENSION) or delegates(spec)
 
 
 def conversation_of(claim: Claim, call_id: str, agent: str) -> Conversation:
