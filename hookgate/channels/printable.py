@@ -80,6 +80,11 @@ def char_columns(char: str) -> int:
     return 2 if width in "WF" or unicodedata.category(char)[0] == "S" else 1
 
 
+def text_columns(text: str) -> int:
+    """The same of all its characters, in one row."""
+    return len(text) if text.isascii() else sum(map(char_columns, text))
+
+
 def cut(line: str, columns: int) -> str:
     """As much of it as has room there; that there was more is seen."""
     taken = 0

@@ -15,7 +15,7 @@ from enum import Enum, auto
 
 import trio
 
-from hookgate.channels.printable import char_columns, one_line
+from hookgate.channels.printable import one_line, text_columns
 from hookgate.channels.terminal.question import Question, own_rows
 from hookgate.channels.terminal.screen import Write
 from hookgate.protocol.approval import reason_said
@@ -112,7 +112,7 @@ class Dialogue:
         head = [] if stood else self._question.head_rows(width, self.place)
         *before, self._prompt = own_rows((self._question.prompt if self._read else READ_ON).strip(), width)
         rows = [*head, *body, *self._question.foot_rows(width), *before]
-        widest = max(sum(map(char_columns, row)) for row in (*rows, self._prompt))
+        widest = max(text_columns(row) for row in (*rows, self._prompt))
         self._widest = max(widest, self._widest) if stood else widest
         text = "".join(f"{row}\n" for row in rows)
         self._drawn, self._begun = (self._drawn if stood else text), True

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Protocol
 
-from hookgate.channels.printable import char_columns, cut
+from hookgate.channels.printable import cut, text_columns
 
 Write = Callable[[str], None]
 
@@ -71,7 +71,7 @@ class OneRow:
         self._write(text)
         if text:
             _, ended, line = text.rpartition("\n")
-            self._column = sum(map(char_columns, line)) + (0 if ended else self._column)
+            self._column = text_columns(line) + (0 if ended else self._column)
             self._within = not text.endswith("\n")
 
     def show(self, text: str) -> None:

@@ -6,7 +6,7 @@ import re
 import unicodedata
 from collections.abc import Iterator
 
-from hookgate.channels.printable import char_columns
+from hookgate.channels.printable import char_columns, text_columns
 
 NARROWEST = 20
 """Columns; below that the terminal cuts them as it does."""
@@ -19,7 +19,7 @@ def wrapped(text: str, columns: int) -> str:
 
 
 def _rows(line: str, columns: int) -> list[str]:
-    if _columns(line) <= columns or columns < NARROWEST:
+    if text_columns(line) <= columns or columns < NARROWEST:
         return [line]
     indent = line[: len(line) - len(line.lstrip())][: columns // 2] + "  "
     rows, row, gap = list[str](), "", ""
@@ -27,7 +27,7 @@ def _rows(line: str, columns: int) -> list[str]:
         if piece.isspace():
             gap = piece
             continue
-        if row.strip() and _columns(row) + _columns(gap + piece) > columns:
+        if row.strip() and text_columns(row) + text_columns(gap + piece) > columns:
             rows.append(row)
             row, gap = indent, ""
         row, gap = f"{row}{gap}{piece}", ""
@@ -48,10 +48,6 @@ def _pieces(line: str) -> Iterator[str]:
 def _may_begin(char: str) -> bool:
     """A row, in the middle of what has no blanks; no mark of punctuation does."""
     return unicodedata.east_asian_width(char) == "W" and unicodedata.category(char) in ("Lo", "So")
-
-
-def _columns(text: str) -> int:
-    return len(text) if text.isascii() else sum(map(char_columns, text))
 
 
 class Growing:
