@@ -10,7 +10,7 @@ from prompt_toolkit.filters import Condition, has_focus, is_searching
 from prompt_toolkit.key_binding import KeyBindings
 from prompt_toolkit.key_binding.key_processor import KeyPress, KeyPressEvent
 from prompt_toolkit.keys import Keys
-from prompt_toolkit.search import SearchDirection
+from prompt_toolkit.search import SearchDirection, accept_search
 
 from hookgate.channels.terminal.panels import Key
 
@@ -22,6 +22,7 @@ def bindings(editor: Editor) -> KeyBindings:
     keys = KeyBindings()
     message, answer = has_focus(editor.message), has_focus(editor.answer)
     line = message | answer
+    _add_search(keys, editor)
 
     @keys.add("enter", filter=line)
     @keys.add("c-o", filter=line)
@@ -43,19 +44,6 @@ def bindings(editor: Editor) -> KeyBindings:
     def complete(event: KeyPressEvent) -> None:
         _completed(event.current_buffer)
 
-    @keys.add("c-r", filter=message)
-    def search_back(_event: KeyPressEvent) -> None:
-        editor.message.begin_search(SearchDirection.BACKWARD)
-
-    @keys.add("c-s", filter=message)
-    def search_on(_event: KeyPressEvent) -> None:
-        editor.message.begin_search(SearchDirection.FORWARD)
-
-    @keys.add("c-c", filter=is_searching)
-    @keys.add("c-g", filter=is_searching)
-    def leave_search(_event: KeyPressEvent) -> None:
-        editor.message.leave_search()
-
     @keys.add("c-c", filter=line)
     def interrupt(_event: KeyPressEvent) -> None:
         editor.interrupt()
@@ -74,6 +62,31 @@ def bindings(editor: Editor) -> KeyBindings:
             editor.pressed(key)
 
     return keys
+
+
+def _add_search(keys: KeyBindings, editor: Editor) -> None:
+    message = has_focus(editor.message)
+
+    @keys.add("c-r", filter=message)
+    def search_back(_event: KeyPressEvent) -> None:
+        editor.message.begin_search(SearchDirection.BACKWARD)
+
+    @keys.add("c-s", filter=message)
+    def search_on(_event: KeyPressEvent) -> None:
+        editor.message.begin_search(SearchDirection.FORWARD)
+
+    @keys.add("c-c", filter=is_searching)
+    @keys.add("c-g", filter=is_searching)
+    def leave_search(_event: KeyPressEvent) -> None:
+        editor.message.leave_search()
+
+    def take_found(event: KeyPressEvent) -> None:
+        accept_search()
+        event.key_processor.feed(event.key_sequence[0], first=True)
+
+    # As in a shell: whoever moves in what was found goes on with it.
+    for key in ("left", "right", "home", "end", "c-a", "c-b", "c-e", "c-f"):
+        keys.add(key, filter=is_searching)(take_found)
 
 
 def _entered(editor: Editor, event: KeyPressEvent) -> None:
