@@ -2,7 +2,8 @@
 
 The library compiles six methods for each class while it is imported, half a millisecond that a start has hundreds of
 times, most of them for nothing; and a frozen value fills its slots two and a half times as fast through their
-descriptors as through `object.__setattr__`. Knows nothing of what the classes are for.
+descriptors as through `object.__setattr__`, and many of them several times as fast again while it is not frozen yet.
+Knows nothing of what the classes are for.
 """
 
 from __future__ import annotations
@@ -17,6 +18,8 @@ from types import GenericAlias, MemberDescriptorType
 from typing import TYPE_CHECKING, Any, ClassVar, NoReturn, TypeVar
 
 T = TypeVar("T")
+WORTH_OPENING = 4
+"""Slots."""
 
 
 def _dataclass(
@@ -100,38 +103,58 @@ def _init(cls: type[Any], *, frozen: bool) -> Callable[..., None]:
 
 
 def _compiled(cls: type[Any], *, frozen: bool) -> Callable[..., None]:
-    parameters, lines = list[str](), list[str]()
-    known: dict[str, Any] = {"_missing": MISSING, "_set": object.__setattr__, "__name__": cls.__module__}
+    parameters, values = list[str](), dict[str, str]()
+    known: dict[str, Any] = {"_missing": MISSING, "__name__": cls.__module__}
     for field in fields(cls):
-        name, given = field.name, field.name
+        name, given, usual = field.name, field.name, ""
         if field.default_factory is not MISSING:
             # Made of `list[str]`, a list takes twelve times as long as of `list`, and is the same.
             made = field.default_factory
             known[f"_make_{name}"] = made.__origin__ if isinstance(made, GenericAlias) else made
             given = f"_make_{name}() if {name} is _missing else {name}" if field.init else f"_make_{name}()"
+            usual = "=_missing"
         elif field.default is not MISSING:
             known[f"_usual_{name}"] = field.default
             given = name if field.init else f"_usual_{name}"
+            usual = f"=_usual_{name}"
         elif not field.init:
             continue
-        usual = "=_missing" if field.default_factory is not MISSING else ""
-        usual = f"=_usual_{name}" if field.default is not MISSING else usual
-        if field.init:
-            parameters.append(name + usual)
-        slot = getattr(cls, name, None)
-        if not frozen:
-            lines.append(f" self.{name} = {given}")
-        elif isinstance(slot, MemberDescriptorType):
-            known[f"_set_{name}"] = slot.__set__
-            lines.append(f" _set_{name}(self, {given})")
-        else:
-            lines.append(f" _set(self, {name!r}, {given})")
+        parameters += [name + usual] if field.init else []
+        values[name] = given
+    lines = _filled(cls, values, known) if frozen else [f" self.{name} = {given}" for name, given in values.items()]
     lines += [" self.__post_init__()"] if hasattr(cls, "__post_init__") else []
     text = "\n".join([f"def __init__(self, {', '.join(parameters)}):", *(lines or [" pass"])])
     exec(text, known)  # noqa: S102 - of names that a class has
     init = known["__init__"]
     init.__qualname__ = f"{cls.__qualname__}.__init__"
     return init
+
+
+def _filled(cls: type[Any], values: dict[str, str], known: dict[str, Any]) -> list[str]:
+    """The lines that fill a frozen value. One of several slots is of a class that is not frozen meanwhile: to go
+    there and back costs as much as two slots through their descriptors."""
+    slots = {name: slot for name in values if isinstance(slot := getattr(cls, name, None), MemberDescriptorType)}
+    if len(slots) == len(values) >= WORTH_OPENING:
+        known |= {"_opened": _OPENED, "_become": vars(object)["__class__"].__set__}
+        stores = [f" self.{name} = {given}" for name, given in values.items()]
+        return [" its = self.__class__", " _become(self, _opened[its])", *stores, " self.__class__ = its"]
+    known |= {"_set": object.__setattr__, **{f"_set_{name}": slot.__set__ for name, slot in slots.items()}}
+    return [
+        f" _set_{name}(self, {given})" if name in slots else f" _set(self, {name!r}, {given})"
+        for name, given in values.items()
+    ]
+
+
+class _Opened(dict[type[Any], type[Any]]):
+    """Of each class one whose values are the same but for being frozen."""
+
+    def __missing__(self, cls: type[Any]) -> type[Any]:
+        members = {"__slots__": (), "__setattr__": object.__setattr__, "__delattr__": object.__delattr__}
+        opened = self[cls] = type(cls)(cls.__name__, (cls,), members)
+        return opened
+
+
+_OPENED = _Opened()
 
 
 @recursive_repr()

@@ -145,6 +145,15 @@ def test_a_frozen_value_cannot_be_changed_before_another_was_made_either() -> No
     assert hash(Stored("a")) == hash(Stored("a")) != hash(Stored("b"))
 
 
+@BOTH
+@pytest.mark.parametrize("members", [{}, {"__slots__": ()}])
+def test_a_value_of_a_plain_class_below_is_of_that_class_and_frozen(made: Decorator, members: dict[str, Any]) -> None:
+    value: Any = type("Lower", (kinds(made)[0],), members)("a", ("b",))
+    assert (type(value).__name__, value.name, value.parts, value.tags) == ("Lower", "a", ("b",), [])
+    with pytest.raises(FrozenInstanceError):
+        value.name = "c"
+
+
 @dataclass(frozen=True, slots=True)
 class Stored:
     name: str

@@ -29,6 +29,7 @@ from hookgate.tools.failures import failed
 from hookgate.tools.lease import Held
 
 _NOTHING = nullcontext()
+_NOTHING_YET = ToolResult("")
 
 
 async def execute(batch: Batch, under_way: list[Ready | Settled], place: int) -> None:
@@ -54,7 +55,7 @@ async def execute(batch: Batch, under_way: list[Ready | Settled], place: int) ->
         batch.events.emit(ToolExecStart.of(item.call), batch.step)
     # What comes back from here is executed no more, so hooks see the call as everybody else does.
     call, by, begun = presentable(batch.redactor, item.call), "hook" if tool is None else "tool", perf_counter_ns()
-    left = [ToolResult("")]
+    left = [_NOTHING_YET]
     held = Held(batch.agent.around.lease, item.spec.lease, item.call.name, batch.claim.conversation.session)
     try:
         if tool is not None:
