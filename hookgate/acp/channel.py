@@ -8,8 +8,8 @@ import trio
 
 from hookgate.acp.narration import Narration
 from hookgate.protocol.approval import ApprovalRequest, Decide
-from hookgate.protocol.channel import PRESENT, UNLIMITED
 from hookgate.protocol.chat import Chat, Outbound
+from hookgate.protocol.chat.channel import PRESENT, UNLIMITED
 from hookgate.protocol.zot.frames import Level, Panel
 
 NAME = "acp"

@@ -20,11 +20,11 @@ from hookgate.assembly.settings import Settings
 from hookgate.config import ConfigError
 from hookgate.loop.calls.execution_policy import Around, Compare
 from hookgate.protocol.catalog import StoreFailed
+from hookgate.protocol.chat.media import MediaStore
 from hookgate.protocol.dataclasses import dataclass, replace
 from hookgate.protocol.hook.match import Globs
 from hookgate.protocol.interfaces import Redactor, Tool
 from hookgate.protocol.journal.interfaces import Journal
-from hookgate.protocol.media import MediaStore
 from hookgate.protocol.values import ToolCall, ToolSpec
 from hookgate.protocol.zot.names import EXTENSION
 from hookgate.sections import Config

@@ -19,9 +19,9 @@ from hookgate.channels.platforms.files import File, filename
 from hookgate.channels.platforms.outgoing import replied_to
 from hookgate.channels.platforms.requests import Upload
 from hookgate.channels.platforms.typing import Typing
-from hookgate.protocol.channel import ChannelLimits, Undelivered
 from hookgate.protocol.chat import Chat, Outbound
-from hookgate.protocol.media import MediaStore
+from hookgate.protocol.chat.channel import ChannelLimits, Undelivered
+from hookgate.protocol.chat.media import MediaStore
 
 # Of the 2,000 characters that the platform takes, some are for a mark and for what formatting adds.
 LIMITS = ChannelLimits(

@@ -39,11 +39,11 @@ from hookgate.channels.openai.said import (
 from hookgate.channels.openai.settings import DEFAULT_MODEL, OpenAIParts, OpenAISettings
 from hookgate.channels.openai.wire import Function
 from hookgate.protocol.chat import Chat, Inbound
-from hookgate.protocol.client_input import ClientInput
+from hookgate.protocol.chat.client_input import ClientInput
+from hookgate.protocol.chat.media import MediaRefused, inline
 from hookgate.protocol.dataclasses import dataclass, replace
 from hookgate.protocol.journal.values import Conversation
 from hookgate.protocol.journal.views import Exchange
-from hookgate.protocol.media import MediaRefused, inline
 from hookgate.protocol.values import Json, Message
 
 MOST_SAID = 100_000

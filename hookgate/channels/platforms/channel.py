@@ -14,10 +14,10 @@ from hookgate.channels.platforms.outgoing import Begun, written
 from hookgate.channels.platforms.reception import Connecting
 from hookgate.channels.platforms.typing import Typing
 from hookgate.protocol.approval import ApprovalRequest
-from hookgate.protocol.channel import ChannelLimits, ChannelState
 from hookgate.protocol.chat import Chat, Outbound
+from hookgate.protocol.chat.channel import ChannelLimits, ChannelState
+from hookgate.protocol.chat.media import MediaStore
 from hookgate.protocol.events.event import Event
-from hookgate.protocol.media import MediaStore
 
 
 class PlatformChannel(ABC):

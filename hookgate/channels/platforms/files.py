@@ -8,8 +8,8 @@ from typing import NamedTuple
 
 from hookgate.channels.platforms.said import Attachment
 from hookgate.protocol.chat import Chat
+from hookgate.protocol.chat.media import MediaStore, file_name, inline, media_reference
 from hookgate.protocol.dataclasses import replace
-from hookgate.protocol.media import MediaStore, file_name, inline, media_reference
 
 
 class File(NamedTuple):

@@ -17,10 +17,10 @@ from hookgate.channels.slack.incoming.inbox import MAX_FILE
 from hookgate.channels.slack.outgoing.messages import Messages, Text
 from hookgate.channels.slack.outgoing.streams import Streams
 from hookgate.processes.rates import Rate
-from hookgate.protocol.channel import ChannelLimits, Undelivered
 from hookgate.protocol.chat import Chat, Outbound
+from hookgate.protocol.chat.channel import ChannelLimits, Undelivered
+from hookgate.protocol.chat.media import MediaStore
 from hookgate.protocol.dataclasses import dataclass
-from hookgate.protocol.media import MediaStore
 
 # The platform takes 4,000 of a message that is changed; what is left is for its marks.
 LIMITS = ChannelLimits(

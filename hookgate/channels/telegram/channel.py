@@ -20,9 +20,9 @@ from hookgate.channels.telegram.incoming.inbox import MAX_FILE
 from hookgate.channels.telegram.outgoing.files import MAX_CAPTION, FileCall, file_calls
 from hookgate.channels.telegram.outgoing.formatting import formatted
 from hookgate.channels.telegram.outgoing.messages import Messages, Text
-from hookgate.protocol.channel import ChannelLimits, Undelivered
 from hookgate.protocol.chat import Chat, Outbound
-from hookgate.protocol.media import MediaStore
+from hookgate.protocol.chat.channel import ChannelLimits, Undelivered
+from hookgate.protocol.chat.media import MediaStore
 
 # The platform takes 4096 units; what is left is for a mark, or a word about a topic that is gone.
 LIMITS = ChannelLimits(

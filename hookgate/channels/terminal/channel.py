@@ -24,8 +24,8 @@ from hookgate.channels.terminal.held import Held
 from hookgate.channels.terminal.panels import drawn
 from hookgate.channels.terminal.screen import Screen
 from hookgate.protocol.approval import GRANTS, ApprovalRequest, CannotAsk, Decide, Decision
-from hookgate.protocol.channel import PRESENT, UNLIMITED
 from hookgate.protocol.chat import Chat, Outbound
+from hookgate.protocol.chat.channel import PRESENT, UNLIMITED
 from hookgate.protocol.events.event import Event
 from hookgate.protocol.values import ToolCall
 

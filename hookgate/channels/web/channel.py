@@ -24,8 +24,8 @@ from hookgate.channels.web.settings import WebParts, WebSettings
 from hookgate.channels.web.shapes import ShownMessage, Snapshot, ToolState, moment
 from hookgate.channels.web.waiting import Waiting, queued
 from hookgate.protocol.approval import Voter
-from hookgate.protocol.channel import UNLIMITED, ChannelState, unwatched
 from hookgate.protocol.chat import Chat, Inbound, Outbound
+from hookgate.protocol.chat.channel import UNLIMITED, ChannelState, unwatched
 from hookgate.protocol.events.event import Event
 from hookgate.protocol.events.inside import PicturesKept
 from hookgate.protocol.events.payloads import (

@@ -10,13 +10,13 @@ from urllib.parse import quote
 from hookgate.channels.web.markdown import to_html
 from hookgate.channels.web.shapes import Role, ShownMedia, ShownMessage, ShownTool, ShownTrace, ToolState, moment
 from hookgate.protocol.chat import Outbound, OutboundKind
+from hookgate.protocol.chat.media import MediaReference, media_reference
 from hookgate.protocol.codec import encode
 from hookgate.protocol.dataclasses import replace
 from hookgate.protocol.hook.judgement import Judgement
 from hookgate.protocol.interfaces import Replacing
 from hookgate.protocol.journal.values import CallRecord, Entry, Row
 from hookgate.protocol.journal.views import Exchange
-from hookgate.protocol.media import MediaReference, media_reference
 from hookgate.protocol.values import JsonObject
 
 ROLES: Mapping[OutboundKind, Role] = {"answer": "assistant", "output": "output", "notice": "notice", "error": "error"}

@@ -23,9 +23,9 @@ from hookgate.channels.webhook.settings import WebhookParts, WebhookSettings
 from hookgate.processes.rates import Rate
 from hookgate.protocol.catalog import StoreFailed
 from hookgate.protocol.chat import Chat, Inbound
+from hookgate.protocol.chat.media import MediaFull, MediaRefused
 from hookgate.protocol.dataclasses import replace
 from hookgate.protocol.journal.values import Upstream
-from hookgate.protocol.media import MediaFull, MediaRefused
 
 log = structlog.get_logger("hookgate.webhook")
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from dataclasses import asdict
 
-from hookgate.protocol.effects import RegistryEffect
 from hookgate.protocol.values import ToolCall, ToolResult, ToolSpec
+from hookgate.protocol.values.effects import RegistryEffect
 from hookgate.tools.arguments import required
 from hookgate.tools.dispatch import invalid
 from hookgate.tools.errors import ToolError

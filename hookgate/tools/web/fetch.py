@@ -14,7 +14,7 @@ import trio
 
 from hookgate.processes.addresses import NotPublic, reachable
 from hookgate.protocol.dataclasses import dataclass
-from hookgate.protocol.effects import NetEffect
+from hookgate.protocol.values.effects import NetEffect
 from hookgate.tools.errors import ToolError
 
 if TYPE_CHECKING:

@@ -20,8 +20,8 @@ import trio.lowlevel
 from hookgate.channels.webhook.opening import OpenWebhook, open_webhook
 from hookgate.channels.webhook.settings import Rules, WebhookParts, WebhookSettings
 from hookgate.channels.webhook.signing import read_secret
-from hookgate.protocol.channel import Undelivered
 from hookgate.protocol.chat import Chat, Outbound
+from hookgate.protocol.chat.channel import Undelivered
 from hookgate.protocol.events.event import Event
 from hookgate.protocol.events.payloads import DeadLetter, HookState, TurnStart
 from tests.certificates import certified

@@ -14,8 +14,8 @@ import trio
 from benches import ENVIRONMENT, ODD, Bench, odd, opened, pids
 
 from hookgate.protocol.catalog import Catalog, ServerRow, StoreFailed
-from hookgate.protocol.effects import RegistryEffect
 from hookgate.protocol.values import ToolCall, ToolResult
+from hookgate.protocol.values.effects import RegistryEffect
 from hookgate.store import open_store
 from hookgate.tools.dispatch import execute
 from hookgate.tools.errors import ToolError

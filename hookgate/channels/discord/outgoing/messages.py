@@ -11,8 +11,8 @@ from hookgate.channels.discord.api import Api, ApiFailed, Route
 from hookgate.channels.discord.wire import Sent
 from hookgate.channels.platforms.cards import Keyboard
 from hookgate.channels.platforms.requests import Upload
-from hookgate.protocol.channel import Undelivered
 from hookgate.protocol.chat import Chat
+from hookgate.protocol.chat.channel import Undelivered
 
 MOST = 2000
 NO_MENTIONS: Mapping[str, object] = {"parse": []}

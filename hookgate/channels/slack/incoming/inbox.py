@@ -22,9 +22,9 @@ from hookgate.channels.slack.incoming.place import Place
 from hookgate.channels.slack.threads import Threads
 from hookgate.protocol.catalog import StoreFailed
 from hookgate.protocol.chat import Chat
+from hookgate.protocol.chat.media import MediaRefused
 from hookgate.protocol.dataclasses import replace
 from hookgate.protocol.journal.values import Upstream
-from hookgate.protocol.media import MediaRefused
 
 log = structlog.get_logger("hookgate.slack")
 

@@ -13,8 +13,8 @@ from hookgate.channels.slack.api import Api, ApiFailed
 from hookgate.channels.slack.outgoing.mrkdwn import escaped, mrkdwn
 from hookgate.channels.slack.outgoing.neutral import neutral
 from hookgate.channels.slack.wire import Posted, UploadUrl
-from hookgate.protocol.channel import Undelivered
 from hookgate.protocol.chat import Chat
+from hookgate.protocol.chat.channel import Undelivered
 from hookgate.protocol.dataclasses import dataclass
 
 MAX_TEXT = 4000

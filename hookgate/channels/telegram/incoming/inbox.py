@@ -23,9 +23,9 @@ from hookgate.channels.telegram.moves import Moves
 from hookgate.channels.telegram.wire import FilePath
 from hookgate.protocol.catalog import StoreFailed
 from hookgate.protocol.chat import Chat
+from hookgate.protocol.chat.media import MediaRefused
 from hookgate.protocol.dataclasses import dataclass, replace
 from hookgate.protocol.journal.values import Upstream
-from hookgate.protocol.media import MediaRefused
 
 log = structlog.get_logger("hookgate.telegram")
 

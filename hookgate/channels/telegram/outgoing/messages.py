@@ -15,8 +15,8 @@ from hookgate.channels.telegram.moves import Moves
 from hookgate.channels.telegram.outgoing.files import FileCall
 from hookgate.channels.telegram.outgoing.formatting import Formatted
 from hookgate.channels.telegram.wire import Sent
-from hookgate.protocol.channel import Undelivered
 from hookgate.protocol.chat import Chat
+from hookgate.protocol.chat.channel import Undelivered
 from hookgate.protocol.dataclasses import dataclass, replace
 
 GONE_TOPIC = "(The topic that this belongs to is gone.)"

@@ -20,9 +20,9 @@ from hookgate.channels.web.settings import WebParts
 from hookgate.channels.web.shapes import ListedChat, moment
 from hookgate.protocol.catalog import StoreFailed
 from hookgate.protocol.chat import Chat, Inbound
+from hookgate.protocol.chat.media import media_reference
 from hookgate.protocol.dataclasses import replace
 from hookgate.protocol.journal.views import ChatRow, Exchange
-from hookgate.protocol.media import media_reference
 
 ID = re.compile(r"[A-Za-z0-9_-]{1,64}")
 MAX_TEXT = 200_000

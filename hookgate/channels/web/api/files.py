@@ -17,8 +17,8 @@ from hookgate.channels.web.access.logins import Login
 from hookgate.channels.web.past import file
 from hookgate.channels.web.settings import WebParts
 from hookgate.processes.rates import Rate
+from hookgate.protocol.chat.media import IMAGES, MediaFull, MediaRefused, file_name
 from hookgate.protocol.dataclasses import replace
-from hookgate.protocol.media import IMAGES, MediaFull, MediaRefused, file_name
 
 UPLOAD_S = 120.0
 MAX_UPLOAD = 20_000_000
