@@ -26,11 +26,11 @@ from hookgate.cli.printing import to_stderr
 from hookgate.cli.terminal.early import open_early, over
 from hookgate.cli.terminal.flags import Flags
 from hookgate.cli.terminal.keyboard import Keyboard, open_keyboard
-from hookgate.cli.terminal.pictures import picture
+from hookgate.cli.terminal.person.pictures import picture
+from hookgate.cli.terminal.person.seating import seated
 from hookgate.cli.terminal.printing import prompt_text, welcome
 from hookgate.cli.terminal.prompt import Prompt
 from hookgate.cli.terminal.recalling import recalled
-from hookgate.cli.terminal.seating import seated
 from hookgate.cli.terminal.starting import open_chat
 from hookgate.cli.terminal.talk import CHAT, Talk
 from hookgate.cli.terminal.trust import introduce
@@ -45,7 +45,7 @@ async def run_chat(settings: Settings, flags: Flags) -> int:
     logs = PromptLogs()
     set_up_logs(settings.config.log, logs, tells_extensions=True)
     if flags.once is not None:
-        from hookgate.cli.terminal.once import run_once
+        from hookgate.cli.terminal.once.question import run_once
 
         return await run_once(settings, flags, flags.once, logs)
     return await _run_interactive(settings, flags, logs)

@@ -15,9 +15,9 @@ import pytest
 import trio
 import trio.testing
 
-from hookgate.cli.terminal.keyboard import attention
 from hookgate.cli.terminal.keyboard.edited import Asked, EditedKeyboard
-from hookgate.cli.terminal.keyboard.editor import run_editor
+from hookgate.cli.terminal.keyboard.editor import attention
+from hookgate.cli.terminal.keyboard.editor.editor import run_editor
 from tests.processes import until
 
 DEADLINE_S = 30

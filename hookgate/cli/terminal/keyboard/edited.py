@@ -15,7 +15,7 @@ from hookgate.channels.printable import printable
 from hookgate.channels.terminal.display.wrapping import wrapped
 from hookgate.channels.terminal.panels import Key
 from hookgate.cli.printing import screen_size
-from hookgate.cli.terminal.keyboard.history import History
+from hookgate.cli.terminal.keyboard.editor.history import History
 from hookgate.cli.terminal.keyboard.keyboard import Completes, nothing
 from hookgate.cli.terminal.keyboard.live import LiveScreen, Posts
 

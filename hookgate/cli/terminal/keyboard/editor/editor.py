@@ -21,16 +21,16 @@ from hookgate.channels.printable import printable
 from hookgate.channels.terminal.dialogue import NO
 from hookgate.channels.terminal.panels import Key
 from hookgate.cli.printing import screen_size
-from hookgate.cli.terminal.keyboard.attention import Attention, Timer
-from hookgate.cli.terminal.keyboard.bindings import bindings
-from hookgate.cli.terminal.keyboard.completing import LineCompleter
 from hookgate.cli.terminal.keyboard.edited import Asked, EditedKeyboard
-from hookgate.cli.terminal.keyboard.layout import fitted, layout
-from hookgate.cli.terminal.keyboard.lending import Lending
-from hookgate.cli.terminal.keyboard.messages import Line, Messages
-from hookgate.cli.terminal.keyboard.output import Output, size
-from hookgate.cli.terminal.keyboard.pasting import keys_of
-from hookgate.cli.terminal.keyboard.reflow import ReflowedRenderer
+from hookgate.cli.terminal.keyboard.editor.attention import Attention, Timer
+from hookgate.cli.terminal.keyboard.editor.bindings import bindings
+from hookgate.cli.terminal.keyboard.editor.completing import LineCompleter
+from hookgate.cli.terminal.keyboard.editor.layout import fitted, layout
+from hookgate.cli.terminal.keyboard.editor.lending import Lending
+from hookgate.cli.terminal.keyboard.editor.messages import Line, Messages
+from hookgate.cli.terminal.keyboard.editor.output import Output, size
+from hookgate.cli.terminal.keyboard.editor.pasting import keys_of
+from hookgate.cli.terminal.keyboard.editor.reflow import ReflowedRenderer
 from hookgate.cli.terminal.printing import GOES_ON
 
 log = structlog.get_logger("hookgate.terminal")
