@@ -16,7 +16,7 @@ TEMPLATES = {PACKAGE / "cli" / "init" / "example_hook.py"}
 MODULES = sorted(path for path in PACKAGE.rglob("*.py") if path not in TEMPLATES)
 
 # The floors of the house, from below: what a part may import besides itself, in functions and for types too.
-GROUND = {"protocol", "processes", "redaction"}
+GROUND = {"protocol", "processes", "network", "redaction"}
 PARTS = {"hooks", "tools", "providers", "guards", "approvals", "store", "extensions", "channels", "telemetry"}
 CONFIGURATION = {"config", "sections", "mistakes", "places"}
 MAY_IMPORT: dict[str, set[str]] = {
@@ -24,6 +24,7 @@ MAY_IMPORT: dict[str, set[str]] = {
     "mistakes": set(),
     "places": set(),
     "redaction": set(),
+    "network": set(),
     "processes": {"protocol"},
     "sections": {"protocol", "mistakes"},
     "config": {"protocol", "mistakes", "places", "sections"},
@@ -57,7 +58,10 @@ NOT_IN_PROTOCOL = {
     *("asyncio", "httpx", "jsonrpcserver", "logging", "os", "pathlib", "random", "select", "signal", "socket"),
     *("ssl", "structlog", "subprocess", "sys", "tempfile", "threading", "time", "trio"),
 }
-HTTPX_USERS = {"providers/http.py", "tools/web/fetch.py", "channels/platforms/requests.py", "telemetry/otlp.py"}
+HTTPX_USERS = {
+    *("network/https.py", "providers/http.py", "tools/web/fetch.py", "channels/platforms/requests.py"),
+    "telemetry/otlp.py",
+}
 DEAR = {"dataclass", "replace"}
 ENVIRONMENT = {"environ", "environb", "getenv", "putenv"}
 

@@ -15,7 +15,7 @@ from hookgate.channels.platforms.requests import Answer, Request, Requests, Unco
 from hookgate.channels.webhook.envelope import TYPE
 from hookgate.channels.webhook.settings import WebhookSettings
 from hookgate.channels.webhook.signing import signed
-from hookgate.processes.addresses import NotPublic, reachable
+from hookgate.network.addresses import NotPublic, reachable
 from hookgate.protocol.chat.channel import Undelivered
 
 WITHIN_S = 20.0

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 import trio
 
-from hookgate.processes.addresses import NotPublic, reachable
+from hookgate.network.addresses import NotPublic, reachable
 from hookgate.protocol.dataclasses import dataclass
 from hookgate.protocol.values.effects import NetEffect
 from hookgate.tools.errors import ToolError
