@@ -24,7 +24,7 @@ from hookgate.protocol.hook.stages import Question, Stage, subject_members
 from hookgate.protocol.values import JsonObject
 from hookgate.rehearsal.questions import Words, made_up
 from hookgate.rehearsal.recording import Broken, Recorded, read_recording
-from hookgate.rehearsal.subject import Asked, open_subject
+from hookgate.rehearsal.subject import TimedVerdict, open_subject
 from hookgate.sections import Config
 
 LINES_HEARD = 50
@@ -148,7 +148,7 @@ def _read(file: Path) -> Iterator[Recorded | Broken]:
         raise ConfigError(f"{file}: {error.strerror}") from None
 
 
-def _members(plan: Plan, question: Question, asked: Asked, unfit: str) -> dict[str, object]:
+def _members(plan: Plan, question: Question, asked: TimedVerdict, unfit: str) -> dict[str, object]:
     verdict = asked.verdict
     members: dict[str, object] = {
         "hook": plan.name,
@@ -168,7 +168,7 @@ def _members(plan: Plan, question: Question, asked: Asked, unfit: str) -> dict[s
     return {key: value for key, value in members.items() if value not in ("", ())}
 
 
-def _lines(plan: Plan, question: Question, asked: Asked, *, configured: bool) -> Iterator[str]:
+def _lines(plan: Plan, question: Question, asked: TimedVerdict, *, configured: bool) -> Iterator[str]:
     name, mode = plan.name, plan.rules.mode
     verdict, about = asked.verdict, call_of(question)
     if verdict.unasked:
@@ -188,7 +188,7 @@ def _lines(plan: Plan, question: Question, asked: Asked, *, configured: bool) ->
     yield f"{name}, {asked.duration_ns / 1e6:.1f} ms"
 
 
-def _decided(asked: Asked) -> str:
+def _decided(asked: TimedVerdict) -> str:
     said = asked.verdict.said
     why = printable(asked.verdict.reason)
     match asked.verdict.decision:

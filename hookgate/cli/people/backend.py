@@ -29,7 +29,7 @@ LOOKS = (PEOPLE, CODES, KEYS)
 T = TypeVar("T")
 
 
-class Asked:
+class Backend:
     """The gateway of this configuration, or where none runs its journal. Each call raises ConfigError, ControlFailed,
     StoreFailed, and OperationRefused where nothing was changed. `looks`: what it must be able to answer."""
 

@@ -21,7 +21,7 @@ from hookgate.channels.printable import printable
 from hookgate.channels.terminal.dialogue import NO
 from hookgate.channels.terminal.panels import Key
 from hookgate.cli.printing import screen_size
-from hookgate.cli.terminal.keyboard.edited import Asked, EditedKeyboard
+from hookgate.cli.terminal.keyboard.edited import EditedKeyboard, LineQuestion
 from hookgate.cli.terminal.keyboard.editor.attention import Attention, Timer
 from hookgate.cli.terminal.keyboard.editor.bindings import bindings
 from hookgate.cli.terminal.keyboard.editor.completing import LineCompleter
@@ -165,7 +165,7 @@ class Editor:
 
     # --- what the loop wants, in this thread ---
 
-    def ask(self, question: Asked) -> None:
+    def ask(self, question: LineQuestion) -> None:
         """What is typed before it stands there was typed for the message."""
         self._attention.ask(question)
         self.draw()
@@ -184,7 +184,7 @@ class Editor:
         self._draw()
         return True
 
-    def asked(self, question: Asked) -> None:
+    def asked(self, question: LineQuestion) -> None:
         """The question is over."""
         if self._attention.stands(question):
             self._attention.end()
