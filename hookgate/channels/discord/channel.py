@@ -13,7 +13,7 @@ from hookgate.channels.discord.connection import Connection
 from hookgate.channels.discord.incoming.inbox import MAX_FILE
 from hookgate.channels.discord.outgoing.formatting import formatted
 from hookgate.channels.discord.outgoing.messages import MOST, Messages
-from hookgate.channels.platforms.asking import Asking
+from hookgate.channels.platforms.asking import ApprovalCards
 from hookgate.channels.platforms.channel import PlatformChannel
 from hookgate.channels.platforms.files import File, filename
 from hookgate.channels.platforms.outgoing import replied_to
@@ -41,7 +41,13 @@ class DiscordChannel(PlatformChannel):
     limits = LIMITS
 
     def __init__(
-        self, name: str, messages: Messages, asking: Asking, typing: Typing, connection: Connection, media: MediaStore
+        self,
+        name: str,
+        messages: Messages,
+        asking: ApprovalCards,
+        typing: Typing,
+        connection: Connection,
+        media: MediaStore,
     ) -> None:
         super().__init__(name, asking, typing, connection, media)
         self._messages = messages

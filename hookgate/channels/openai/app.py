@@ -19,7 +19,7 @@ from hookgate.channels.http.server import App, Receive, Scope, Send
 from hookgate.channels.openai.answers.answer import Answer
 from hookgate.channels.openai.answers.answering import Whole
 from hookgate.channels.openai.answers.past import replay
-from hookgate.channels.openai.asking import Asking, Posted
+from hookgate.channels.openai.asking import Posted, RequestReader
 from hookgate.channels.openai.completions.chunks import Completion
 from hookgate.channels.openai.completions.wire import read_completion_request
 from hookgate.channels.openai.errors import ApiError, bad_request, turn_failed
@@ -60,7 +60,7 @@ KINDS = {
 class OpenAIApi:
     def __init__(self, settings: OpenAISettings, parts: OpenAIParts, serving: Serving) -> None:
         self._settings, self._parts, self._started = settings, parts, int(time())
-        self._asking = Asking(settings, parts)
+        self._asking = RequestReader(settings, parts)
         self._serving = serving
         self._load, self._aside = Load(), trio.CapacityLimiter(ASIDE)
 

@@ -86,7 +86,7 @@ class _Given:
     kept: bool = False
 
 
-class Asking:
+class RequestReader:
     def __init__(self, settings: OpenAISettings, parts: OpenAIParts) -> None:
         self._channel, self._parts = settings.name, parts
 

@@ -62,7 +62,7 @@ class Cards(Protocol):
         ...
 
 
-class Asking:
+class ApprovalCards:
     """For the channel's `send` and `edit`, where they are given a card. `run` tells those who press what has come of
     it."""
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Awaitable, Callable, Sequence
 
-from hookgate.channels.platforms.asking import Asking
+from hookgate.channels.platforms.asking import ApprovalCards
 from hookgate.channels.platforms.files import File, read_files
 from hookgate.channels.platforms.outgoing import Begun, written
 from hookgate.channels.platforms.reception import Connecting
@@ -23,7 +23,9 @@ from hookgate.protocol.events.event import Event
 class PlatformChannel(ABC):
     limits: ChannelLimits
 
-    def __init__(self, name: str, asking: Asking, typing: Typing, connection: Connecting, media: MediaStore) -> None:
+    def __init__(
+        self, name: str, asking: ApprovalCards, typing: Typing, connection: Connecting, media: MediaStore
+    ) -> None:
         self.name = name
         self._asking, self._typing = asking, typing
         self._connection, self._media = connection, media
