@@ -7,6 +7,8 @@ from functools import cache
 
 import httpx
 
+CONNECT_S = 10.0
+"""A connection that is not there by then will not be."""
 PIECE_BYTES = 256 << 10
 
 

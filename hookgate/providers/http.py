@@ -20,14 +20,13 @@ import httpx
 import trio
 
 from hookgate.network.causes import cause_of, is_tls
-from hookgate.network.https import Body, trust_store
+from hookgate.network.https import CONNECT_S, Body, trust_store
 from hookgate.protocol.errors import ProviderFailed, ProviderFault
 from hookgate.providers.endpoint import Terms
 from hookgate.providers.faults import Site
 from hookgate.providers.patience import Watch
 from hookgate.providers.sse import MAX_EVENT, Feed, Reading, parsed
 
-CONNECT_S = 10.0
 MAX_ERROR_BYTES = 64 << 10
 ERROR_BODY_S = 10.0
 _TIMEOUT = {"timeout": httpx.Timeout(None, connect=CONNECT_S).as_dict()}

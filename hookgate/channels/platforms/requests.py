@@ -15,10 +15,9 @@ import httpx
 import trio
 
 from hookgate.network.causes import is_tls, unreached
-from hookgate.network.https import Body, trust_store
+from hookgate.network.https import CONNECT_S, Body, trust_store
 from hookgate.protocol.dataclasses import dataclass
 
-CONNECT_S = 10.0
 MAX_ANSWER = 32 << 20
 MAX_CONNECTIONS = 8
 

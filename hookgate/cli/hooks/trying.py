@@ -12,6 +12,7 @@ from hookgate.channels.printable import printable
 from hookgate.check.advice import about_node
 from hookgate.cli.hooks.explain import step_of
 from hookgate.cli.hooks.preparing import prepared
+from hookgate.cli.hooks.recorded import recorded_in
 from hookgate.cli.hooks.subjects import Named, plan_of, quiet, telling
 from hookgate.cli.hooks.wording import call_of
 from hookgate.cli.printing import complain, say, say_json
@@ -23,7 +24,7 @@ from hookgate.protocol.errors import BadMessage
 from hookgate.protocol.hook.stages import Question, Stage, subject_members
 from hookgate.protocol.values import JsonObject
 from hookgate.rehearsal.questions import Words, made_up
-from hookgate.rehearsal.recording import Broken, Recorded, read_recording
+from hookgate.rehearsal.recording import Broken, Recorded
 from hookgate.rehearsal.subject import TimedVerdict, open_subject
 from hookgate.sections import Config
 
@@ -114,7 +115,7 @@ def _arguments(text: str) -> JsonObject | None:
 def _recorded(about: About) -> Question:
     """That of the line, else the last one, of the stage where one is named. Raises ConfigError."""
     file, found, there = cast("Path", about.file), None, list[int]()
-    for line in _read(file):
+    for line in recorded_in(file):
         if isinstance(line, Recorded) and about.stage in (None, line.question.stage):
             there.append(line.line)
         if about.line is not None and line.line != about.line:
@@ -139,13 +140,6 @@ def _instead(lines: Sequence[int]) -> str:
 
 
 LINES_SHOWN = 10
-
-
-def _read(file: Path) -> Iterator[Recorded | Broken]:
-    try:
-        yield from read_recording(file)
-    except OSError as error:
-        raise ConfigError(f"{file}: {error.strerror}") from None
 
 
 def _members(plan: Plan, question: Question, asked: TimedVerdict, unfit: str) -> dict[str, object]:

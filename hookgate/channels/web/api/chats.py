@@ -17,10 +17,11 @@ from hookgate.channels.http.requests import Refused, answer, read_json, text_of,
 from hookgate.channels.web.access.logins import Login
 from hookgate.channels.web.channel import WebChannel
 from hookgate.channels.web.settings import WebParts
-from hookgate.channels.web.shapes import ListedChat, moment
+from hookgate.channels.web.shapes import ListedChat
 from hookgate.protocol.catalog import StoreFailed
 from hookgate.protocol.chat import Chat, Inbound
 from hookgate.protocol.chat.media import media_reference
+from hookgate.protocol.codec import rfc3339
 from hookgate.protocol.dataclasses import replace
 from hookgate.protocol.journal.views import ChatRow, Exchange
 
@@ -60,7 +61,7 @@ class ChatsApi:
         running = feed is not None and feed.writing is not None
         title = " ".join(row.title.split())
         short = title if len(title) <= MAX_TITLE else f"{title[:MAX_TITLE]}…"
-        return ListedChat(id_, short, moment(row.last_at), running, waiting)
+        return ListedChat(id_, short, rfc3339(row.last_at), running, waiting)
 
     async def begin(self, request: Request, login: Login) -> Response:
         return answer({"id": token_hex(8)}, 201)
