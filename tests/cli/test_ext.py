@@ -507,6 +507,23 @@ async def test_a_healthy_set_is_no_failure_and_a_named_folder_is_looked_at_too(t
     assert "  off: the configuration does not enable it\n" in ended.out
 
 
+async def test_what_the_doctor_finds_is_there_for_programs_too(tmp_path: Path) -> None:
+    (tmp_path / "hookgate.toml").write_text("[zot.extensions.quiet]\nenabled = false\n")
+    own(tmp_path, "quiet", **python("plain"))
+    own(tmp_path, "gone", exec="/nowhere/at-all")
+    named = extension(tmp_path / "named", **python("plain"))
+    ended = await ext(tmp_path, "doctor", "--json", "-e", str(named))
+    told = json.loads(ended.out)
+    assert (ended.status, ended.err) == (1, "")
+    states = {it["name"]: (it["state"], it["how_ready"], bool(it["failed"])) for it in told["extensions"]}
+    assert states["quiet"] == ("off", None, False)
+    assert states["gone"] == ("failed", None, True)
+    assert states["named"][0] == "ready"
+    assert states["named"][1] in ("frame", "silence")
+    assert not states["named"][2]
+    assert set(told) == {"extensions", "conflicts", "disabled", "not_loaded", "not_started", "problems"}
+
+
 SET_HERE = {
     **{"WEATHER_KEY": "k", "GOPROXY": "http://u:secret@127.0.0.1:9", "HTTPS_PROXY": "http://u:secret@127.0.0.1:9"},
     **{"UV_INDEX_URL": "x", "GOOGLE_KEY": "x"},

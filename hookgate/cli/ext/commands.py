@@ -152,14 +152,15 @@ def ext_logs(name: str | None, follow: bool, config_file: Path | None) -> None:
 @ext.command(name="doctor")
 @click.option("--ext", "-e", "named", multiple=True, type=click.Path(path_type=Path), help="This folder too.")
 @config_option
-def ext_doctor(named: tuple[Path, ...], config_file: Path | None) -> None:
+@json_option
+def ext_doctor(named: tuple[Path, ...], config_file: Path | None, as_json: bool) -> None:
     """Start each once and say what is odd.
 
     What loads and how it is ready, what it registers, which names are taken, where its log is.
     """
     from hookgate.cli.ext.doctor import doctor
 
-    run(lambda: doctor(config_file, named))
+    run(lambda: doctor(config_file, named, as_json=as_json))
 
 
 def _needed(given: str | None, command: str, what: str = "<name>") -> str:

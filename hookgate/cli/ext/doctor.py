@@ -17,6 +17,7 @@ from hookgate.assembly.redacting import make_redactor
 from hookgate.assembly.settings import ExtensionFlags
 from hookgate.channels.printable import one_line
 from hookgate.cli.ext.installed import configured
+from hookgate.cli.printing import say_json
 from hookgate.extensions.discovery import Candidate, Found
 from hookgate.extensions.logs import log_file
 from hookgate.hooks.zot.handshake import QUIET_S, READY_S, HowReady
@@ -30,6 +31,7 @@ from hookgate.program.endings import FAILED
 from hookgate.protocol.chat import Chat
 from hookgate.protocol.dataclasses import dataclass, replace
 from hookgate.protocol.interfaces import Tool
+from hookgate.protocol.values import JsonObject
 from hookgate.protocol.zot.frames import Level, Panel
 from hookgate.sections import Config
 from hookgate.tools.names import BUILTINS
@@ -67,7 +69,7 @@ class Visit:
     lacks: str = ""
 
 
-async def doctor(config_file: Path | None, named: tuple[Path, ...]) -> int:
+async def doctor(config_file: Path | None, named: tuple[Path, ...], *, as_json: bool) -> int:
     """The report is on stdout. Extensions are started side by side and stopped again; their logs are written.
 
     Raises ConfigError. The status is not 0 where one cannot be loaded.
@@ -75,9 +77,11 @@ async def doctor(config_file: Path | None, named: tuple[Path, ...]) -> int:
     config = configured(config_file)
     set_up_logs(config.log)
     found, visited = await visits(config, named)
-    sys.stdout.writelines(
-        f"{one_line(line)}\n" for line in list(report(found, visited)) or ["no extensions installed"]
-    )
+    if as_json:
+        say_json(members(found, visited))
+    else:
+        lines = list(report(found, visited)) or ["no extensions installed"]
+        sys.stdout.writelines(f"{one_line(line)}\n" for line in lines)
     return FAILED if found.problems or any(it.started and it.started.failed for it in visited) else 0
 
 
@@ -132,6 +136,31 @@ def _about(it: Visit) -> Iterator[str]:
     if it.lacks:
         yield f"  {it.lacks}"
     yield f"  log: {it.log}"
+
+
+def members(found: Found, visited: Sequence[Visit]) -> JsonObject:
+    """The report for programs."""
+    return {
+        "extensions": [_member(it) for it in visited],
+        "conflicts": list(conflicts(visited)),
+        "disabled": [{"name": it.name, "directory": str(it.directory)} for it in found.disabled],
+        "not_loaded": [it.text for it in found.shadowed],
+        "not_started": [it.text for it in found.strangers],
+        "problems": [it.text for it in found.problems],
+    }
+
+
+def _member(it: Visit) -> JsonObject:
+    """`state`: ready, failed, off, or skills where it has nothing to start."""
+    of, started = it.candidate, it.started or Started()
+    state = "skills" if not of.command else "off" if it.started is None else "failed" if started.failed else "ready"
+    return {
+        **{"name": of.name, "version": of.manifest.version, "scope": of.scope, "directory": str(of.directory)},
+        **{"command": list(of.command), "skills": list(of.manifest.skills), "state": state},
+        **{"failed": started.failed, "how_ready": started.how_ready, "seconds": round(started.seconds, 3)},
+        **{"tools": list(started.tools), "commands": list(started.commands)},
+        **{"note": it.lacks, "log": str(it.log)},
+    }
 
 
 def conflicts(visited: Iterable[Visit]) -> Iterator[str]:

@@ -111,15 +111,16 @@ async def converse(
     keyboard.prompt = partial(prompt_text, runtime)
     keyboard.folder = runtime.settings.workspace
     keyboard.completes = partial(runtime.gateway.commands.completed, CHAT)
-    terminal.between(welcome(runtime))
     async with trio.open_nursery() as nursery:
         talk = Talk(runtime, terminal, keyboard, nursery, waited)
+        # Whoever reads that all has started is warned before a Ctrl-C leaves.
+        await nursery.start(_run_interrupts, talk)
+        terminal.between(welcome(runtime))
         keyboard.answers = talk.late
         keyboard.keeps = lambda typed: runtime.agent.around.redactor.text(typed) == typed
         runtime.gateway.commands.add(talk.commands().rows())
         nursery.start_soon(_warn_unconfined, runtime, terminal, warned := trio.Event())
         nursery.start_soon(terminal.run)
-        await nursery.start(_run_interrupts, talk)
         await talk.answered()
         prompt = Prompt(keyboard, surface, runtime.extensions)
         if not keyboard.person:

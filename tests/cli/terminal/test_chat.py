@@ -232,7 +232,7 @@ async def test_ctrl_c_ends_a_model_call(tmp_path: Path) -> None:
 async def test_ctrl_c_twice_at_the_prompt_leaves(tmp_path: Path) -> None:
     guard = hook(tmp_path, "guard", 'intercept = ["before_tool"]\non_failure = "deny"')
     async with open_terminal(configured(tmp_path, "http://127.0.0.1:9/v1", guard), "chat") as screen:
-        await screen.sees(PROMPT)
+        await screen.sees("Ctrl-D to leave")
         await screen.type("\x03")
         await screen.sees("Ctrl-C again")
         await screen.sees(PROMPT)

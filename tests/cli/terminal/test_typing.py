@@ -367,6 +367,20 @@ async def test_a_search_that_is_left_sends_nothing_and_the_next_question_is_the_
     assert said(server) == ["an old question", "a new one", "an old question"]
 
 
+@pytest.mark.parametrize(("key", "sent"), [(LEFT, "an o!ld question"), ("\x05", "an old question!")])
+async def test_whoever_moves_in_what_a_search_has_found_goes_on_with_it(tmp_path: Path, key: str, sent: str) -> None:
+    async with chat(tmp_path, "One.", "Two.") as (server, screen):
+        await screen.type(f"an old question{ENTER}")
+        await answered(screen, "One.")
+        await screen.type(f"{CTRL_R}d q")
+        await screen.stands(SIZE, lambda rows: rows[-2:] == ["> an old question", "search: d q"])
+        await screen.type(key)
+        await screen.stands(SIZE, last("> an old question"))
+        await screen.type(f"!{ENTER}")
+        await answered(screen, "Two.")
+    assert said(server) == ["an old question", sent]
+
+
 async def test_a_search_that_is_left_after_it_went_on_leaves_the_line_as_it_was(tmp_path: Path) -> None:
     async with chat(tmp_path, "One.", "Two.", "Three.") as (server, screen):
         for typed, answer in (("old md 0.02", "One."), ("md 0.01", "Two.")):

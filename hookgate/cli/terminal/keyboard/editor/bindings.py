@@ -10,7 +10,7 @@ from prompt_toolkit.filters import Condition, has_focus, is_searching
 from prompt_toolkit.key_binding import KeyBindings
 from prompt_toolkit.key_binding.key_processor import KeyPress, KeyPressEvent
 from prompt_toolkit.keys import Keys
-from prompt_toolkit.search import SearchDirection
+from prompt_toolkit.search import SearchDirection, accept_search
 
 from hookgate.channels.terminal.panels import Key
 
@@ -72,6 +72,14 @@ def _bind_search(keys: KeyBindings, editor: Editor) -> None:
     @keys.add("c-g", filter=is_searching)
     def leave_search(_event: KeyPressEvent) -> None:
         editor.message.leave_search()
+
+    def take_found(event: KeyPressEvent) -> None:
+        accept_search()
+        event.key_processor.feed(event.key_sequence[0], first=True)
+
+    # As in a shell: whoever moves in what was found goes on with it.
+    for key in ("left", "right", "home", "end", "c-a", "c-b", "c-e", "c-f"):
+        keys.add(key, filter=is_searching)(take_found)
 
 
 def _bind_leaving(keys: KeyBindings, editor: Editor) -> None:
