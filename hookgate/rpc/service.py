@@ -15,7 +15,7 @@ import trio
 
 from hookgate import __version__
 from hookgate import config as configuration
-from hookgate.assembly.settings import Keep, Settings
+from hookgate.assembly.settings import KeptConversation, Settings
 from hookgate.config import ConfigError
 from hookgate.embedding.above import settled
 from hookgate.program.signals import open_until_signal
@@ -241,7 +241,7 @@ class Service:
             self.server.tell(event, chat)
 
 
-def _import(kind: str, keep: Keep) -> None:
+def _import(kind: str, keep: KeptConversation) -> None:
     import_module("hookgate.embedding.opening")
     import_module("hookgate.assembly.logs.opening")
     import_module(f"hookgate.providers.{kind}")
