@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING
 
 from hookgate.assembly.models import chosen_model
 from hookgate.assembly.settings import Settings
-from hookgate.embedding.event_stream import MAX_QUEUED
 from hookgate.embedding.reasoning import leveled
 from hookgate.loop.sessions.jobs import Compaction, End, Job, Jobs, Prompt
 from hookgate.protocol.chat import Chat, called, own_chat
@@ -26,6 +25,7 @@ if TYPE_CHECKING:
 
 CHANNEL = "rpc"
 CHAT = own_chat(CHANNEL)
+MAX_QUEUED = 64
 
 
 def chat_of(request: Request) -> Chat:
