@@ -107,17 +107,13 @@ async def converse(
     """Line by line, until the person leaves: where the line is there at all times the next one does not wait.
     `waited`: what was typed before all had started."""
     surface = surface or TerminalSurface(terminal)
-    terminal.picture = partial(picture, runtime)
-    keyboard.prompt = partial(prompt_text, runtime)
-    keyboard.folder = runtime.settings.workspace
-    keyboard.completes = partial(runtime.gateway.commands.completed, CHAT)
+    _acquaint(runtime, terminal, keyboard)
     async with trio.open_nursery() as nursery:
         talk = Talk(runtime, terminal, keyboard, nursery, waited)
         # Whoever reads that all has started is warned before a Ctrl-C leaves.
         await nursery.start(_run_interrupts, talk)
         terminal.between(welcome(runtime))
         keyboard.answers = talk.late
-        keyboard.keeps = lambda typed: runtime.agent.around.redactor.text(typed) == typed
         runtime.gateway.commands.add(talk.commands().rows())
         nursery.start_soon(_warn_unconfined, runtime, terminal, warned := trio.Event())
         nursery.start_soon(terminal.run)
@@ -138,6 +134,16 @@ async def converse(
         nursery.cancel_scope.cancel()
     # Of an answer that still streamed, what has come so far is not lost to whoever leaves.
     terminal.end_stream(CHAT)
+
+
+def _acquaint(runtime: Runtime, terminal: Terminal, keyboard: Keyboard) -> None:
+    """Both with what runs: what a call would change, what stands before the line, what Tab makes of it, and what of
+    it is kept."""
+    terminal.picture = partial(picture, runtime)
+    keyboard.prompt = partial(prompt_text, runtime)
+    keyboard.folder = runtime.settings.workspace
+    keyboard.completes = partial(runtime.gateway.commands.completed, CHAT)
+    keyboard.keeps = lambda typed: runtime.agent.around.redactor.text(typed) == typed
 
 
 async def _warn_unconfined(runtime: Runtime, terminal: Terminal, warned: trio.Event) -> None:
