@@ -13,8 +13,8 @@ import trio
 from hookgate.assembly.app import Runtime, open_runtime
 from hookgate.assembly.settings import Ports, Settings
 from hookgate.protocol.approval import ApprovalRequest, CannotAsk, Decide
-from hookgate.protocol.channel import PRESENT, UNLIMITED
 from hookgate.protocol.chat import Chat, Inbound, Outbound
+from hookgate.protocol.chat.channel import PRESENT, UNLIMITED
 from hookgate.providers.scripted import Script, ScriptedProvider
 from hookgate.sections import Config
 

@@ -17,8 +17,8 @@ from hookgate.loop.calls.calls import run_calls
 from hookgate.loop.delivery.delivery import Delivery
 from hookgate.loop.delivery.outlet import Outlet
 from hookgate.protocol.approval import ApprovalRequest, CannotAsk, Decide
-from hookgate.protocol.channel import PRESENT, UNLIMITED, ChannelPolicy
 from hookgate.protocol.chat import Chat, Inbound, Outbound
+from hookgate.protocol.chat.channel import PRESENT, UNLIMITED, ChannelPolicy
 from hookgate.protocol.journal.audit import CallAudit
 from hookgate.protocol.journal.values import Claim, Conversation
 from hookgate.protocol.values import LLMRequest, ProposedCall, Step, ToolCall, ToolResult, ToolSpec

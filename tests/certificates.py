@@ -2,14 +2,22 @@
 
 from __future__ import annotations
 
+import ssl
+from collections.abc import Generator
+from contextlib import contextmanager
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
+from typing import Any
 
+import httpx
+import pytest
 from cryptography import x509
 from cryptography.hazmat.primitives import hashes
 from cryptography.hazmat.primitives.asymmetric import ec
 from cryptography.hazmat.primitives.serialization import Encoding, NoEncryption, PrivateFormat
 from cryptography.x509.oid import NameOID
+
+from hookgate.network.https import trust_store
 
 
 def certified(folder: Path, name: str) -> tuple[Path, Path]:
@@ -23,3 +31,22 @@ def certified(folder: Path, name: str) -> tuple[Path, Path]:
     kept = key.private_bytes(Encoding.PEM, PrivateFormat.PKCS8, NoEncryption())
     (folder / "key.pem").write_bytes(kept)
     return folder / "key.pem", folder / "certificate.pem"
+
+
+@contextmanager
+def believed(certificate: Path) -> Generator[None]:
+    """As an authority, by whatever makes connections of hookgate's meanwhile."""
+    made = httpx.create_ssl_context
+
+    def with_ours(**given: Any) -> ssl.SSLContext:
+        context = made(**given)
+        context.load_verify_locations(certificate)
+        return context
+
+    trust_store.cache_clear()
+    try:
+        with pytest.MonkeyPatch.context() as patching:
+            patching.setattr(httpx, "create_ssl_context", with_ours)
+            yield
+    finally:
+        trust_store.cache_clear()

@@ -8,9 +8,10 @@ import trio
 
 from hookgate.acp.narration import Narration
 from hookgate.protocol.approval import ApprovalRequest, Decide
-from hookgate.protocol.channel import PRESENT, UNLIMITED
 from hookgate.protocol.chat import Chat, Outbound
-from hookgate.protocol.zot.frames import Level, Panel
+from hookgate.protocol.chat.channel import PRESENT, UNLIMITED
+from hookgate.protocol.zot.frames import Level
+from hookgate.protocol.zot.surface import Unshown
 
 NAME = "acp"
 
@@ -47,7 +48,7 @@ class EditorChannel:
         await self._ask(request, decide)
 
 
-class EditorSurface:
+class EditorSurface(Unshown):
     """What extensions say to people: notes are messages of the session, panels have no place in an editor."""
 
     def __init__(self, channel: EditorChannel) -> None:
@@ -56,18 +57,3 @@ class EditorSurface:
     def note(self, extension: str, level: Level, text: str, chat: Chat | None) -> None:
         if self._channel.narration is not None and chat is not None:
             self._channel.narration.sent(Outbound(chat, f"{extension}: {text}", kind="output"))
-
-    def clear_notes(self, extension: str) -> None:
-        """What was said stays."""
-
-    def panel(self, extension: str, panel: Panel, chat: Chat | None) -> None:
-        """Left out."""
-
-    def panel_close(self, extension: str, panel_id: str) -> None:
-        """Left out as well."""
-
-    def submit(self, extension: str, text: str, chat: Chat | None) -> None:
-        """Left out: prompts are the editor's business."""
-
-    def submit_slash(self, extension: str, text: str, chat: Chat | None) -> None:
-        """Left out as well."""

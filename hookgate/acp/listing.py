@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from datetime import UTC, datetime
 from pathlib import Path
 
 from hookgate.acp.channel import NAME
 from hookgate.assembly.journals import conversation_files, kept_conversation
 from hookgate.protocol.acp.answers import Listed
+from hookgate.protocol.codec import rfc3339
 from hookgate.sections import Config
 
 TITLE_CHARS = 80
@@ -27,11 +27,7 @@ def kept_sessions(config: Config, folder: str | None, since: int) -> tuple[list[
     for number, file in enumerate(files[since:], since + 1):
         it = kept_conversation(file, NAME)
         if it is not None and it.title and folder in (None, it.workspace):
-            found.append(Listed(it.name, it.workspace, titled(it.title), _moment(it.said)))
+            found.append(Listed(it.name, it.workspace, titled(it.title), rfc3339(it.said)))
         if len(found) == PAGE:
             return found, number if number < len(files) else 0
     return found, 0
-
-
-def _moment(at: float) -> str:
-    return datetime.fromtimestamp(at, UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")

@@ -10,10 +10,10 @@ from hookgate.acp.prompts import fence_for
 from hookgate.channels.calls import about
 from hookgate.channels.printable import one_line, visible
 from hookgate.protocol.acp.updates import Diff, Picture, Shown, Text, Tool, ToolKind
+from hookgate.protocol.chat.media import inline
 from hookgate.protocol.codec import encode
 from hookgate.protocol.dataclasses import dataclass
 from hookgate.protocol.interfaces import Replacing
-from hookgate.protocol.media import inline
 from hookgate.protocol.values import Json, JsonObject, ToolCall, ToolResult, bare_text
 from hookgate.tools.errors import ToolError
 from hookgate.tools.files.files import opened

@@ -16,7 +16,6 @@ from hookgate.protocol.acp.answers import StopReason
 from hookgate.protocol.acp.updates import Picture, Speaker, Spent, Text, Tool, Update, chunks
 from hookgate.protocol.chat import Outbound
 from hookgate.protocol.dataclasses import dataclass, replace
-from hookgate.protocol.delta import CallPiece
 from hookgate.protocol.events.event import Event as Told
 from hookgate.protocol.events.inside import (
     CallEnded,
@@ -28,6 +27,7 @@ from hookgate.protocol.events.inside import (
 )
 from hookgate.protocol.events.payloads import GateDecision, LlmRetry, Payload, ToolExecStart, TurnEnd
 from hookgate.protocol.values import ToolCall
+from hookgate.protocol.values.delta import CallPiece
 
 HEARS: tuple[type[Payload], ...] = (
     StepBegan,

@@ -18,7 +18,7 @@ from hookgate.acp.servers import with_servers
 from hookgate.acp.session import MODE, EditorSession, Parts
 from hookgate.assembly.app import open_runtime
 from hookgate.assembly.journals import (
-    Kept,
+    StoredConversation,
     conversation_file,
     drop_unused,
     kept_conversation,
@@ -26,7 +26,7 @@ from hookgate.assembly.journals import (
     open_kept_journal,
 )
 from hookgate.assembly.logs.sinks import observer
-from hookgate.assembly.settings import Keep, Ports, Settings
+from hookgate.assembly.settings import KeptConversation, Ports, Settings
 from hookgate.config import ConfigError
 from hookgate.embedding.metered import Room
 from hookgate.operations.extensions import extension_notes, extension_problems
@@ -80,7 +80,7 @@ async def open_session(settings: Settings, opening: Opening, editor: Editor) -> 
     chat = Chat(NAME, opening.id, sender=SENDER)
     async with (
         _dropping_unused(settings, opening),
-        open_conversation_journal(settings.config, NAME, Keep(opening.id)) as journal,
+        open_conversation_journal(settings.config, NAME, KeptConversation(opening.id)) as journal,
     ):
         assert journal is not None  # noqa: S101 - one is named
         settings = _answered_by(settings, await journal.holds.state(NAME, MODE))
@@ -171,7 +171,7 @@ def _check(settings: Settings, opening: Opening) -> None:
         raise NoSession(f"the session {opening.id!r} belongs to {kept.workspace}, not to {settings.workspace}")
 
 
-def _kept(config: Config, name: str) -> Kept | None:
+def _kept(config: Config, name: str) -> StoredConversation | None:
     try:
         return kept_conversation(conversation_file(config, NAME, name), NAME)
     except ConfigError:

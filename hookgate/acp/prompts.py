@@ -14,7 +14,7 @@ from hookgate.protocol.acp.requests import (
     Resource,
     TextContent,
 )
-from hookgate.protocol.media import inline
+from hookgate.protocol.chat.media import inline
 
 PICTURE = "image/"
 

@@ -37,7 +37,7 @@ FIRST = "initialize comes first"
 OTHER_VERSION = "the editor speaks version {} of the protocol, hookgate speaks {}: it has to speak that, or to leave"
 
 
-class Refused(Exception):
+class RequestRefused(Exception):
     """The text is the answer's; `code` as JSON-RPC has it."""
 
     def __init__(self, why: str, code: int = wire.INVALID_PARAMS) -> None:
@@ -105,30 +105,32 @@ class Server:
         try:
             shape = requests.METHODS.get(call.method)
             if shape is None:
-                raise Refused(f"there is no method {call.method[:100]!r} here", wire.METHOD_NOT_FOUND)
+                raise RequestRefused(f"there is no method {call.method[:100]!r} here", wire.METHOD_NOT_FOUND)
             self._do(call, read_params(shape, call.params))
-        except (Refused, BadParams) as error:
+        except (RequestRefused, BadParams) as error:
             self._refuse(call, error)
         except trio.WouldBlock:
-            self._refuse(call, Refused("too much waits already", wire.INTERNAL_ERROR))
+            self._refuse(call, RequestRefused("too much waits already", wire.INTERNAL_ERROR))
 
-    def _refuse(self, call: wire.Call, error: Refused | BadParams) -> None:
-        code = error.code if isinstance(error, Refused) else wire.INVALID_PARAMS
+    def _refuse(self, call: wire.Call, error: RequestRefused | BadParams) -> None:
+        code = error.code if isinstance(error, RequestRefused) else wire.INVALID_PARAMS
         self._out.write(wire.error_line(call.id, code, str(error)))
 
     def _answer(self, call: wire.Call, result: object) -> None:
         self._out.write(wire.result_line(call.id, result))
 
     def _do(self, call: wire.Call, request: requests.Request) -> None:
-        """Raises Refused, BadParams and WouldBlock."""
+        """Raises RequestRefused, BadParams and WouldBlock."""
         if isinstance(request, requests.Initialize):
             self._initialize(call, request)
             return
         if not self._initialized:
-            raise Refused(FIRST, wire.INVALID_REQUEST)
+            raise RequestRefused(FIRST, wire.INVALID_REQUEST)
         match request:
             case requests.Authenticate():
-                raise Refused(f"there is no way to authenticate {request.method_id[:100]!r}, and nobody has to")
+                raise RequestRefused(
+                    f"there is no way to authenticate {request.method_id[:100]!r}, and nobody has to"
+                )
             case requests.NewSession() | requests.LoadSession() | requests.ResumeSession():
                 self._open(call, request)
             case requests.ListSessions():
@@ -140,14 +142,14 @@ class Server:
                 self._work.send_nowait(partial(self._set_mode, call, session, request.mode_id))
             case requests.DeleteSession():
                 if request.session_id in self._sessions:
-                    raise Refused(f"the session {request.session_id[:100]!r} is open: close it first")
+                    raise RequestRefused(f"the session {request.session_id[:100]!r} is open: close it first")
                 self._work.send_nowait(partial(self._delete, call, request.session_id))
             case requests.CloseSession():
                 self._session(request.session_id).close(partial(self._answer, call, {}))
 
     def _initialize(self, call: wire.Call, request: requests.Initialize) -> None:
         if self._initialized:
-            raise Refused("it is initialized already", wire.INVALID_REQUEST)
+            raise RequestRefused("it is initialized already", wire.INVALID_REQUEST)
         self._initialized = True
         editor = request.client_info
         if editor is not None:
@@ -157,10 +159,10 @@ class Server:
         self._answer(call, answers.initialized(__version__))
 
     def _session(self, name: str) -> EditorSession:
-        """Raises Refused."""
+        """Raises RequestRefused."""
         session = self._sessions.get(name)
         if session is None:
-            raise Refused(f"no session {name[:100]!r} is open", wire.NOT_FOUND)
+            raise RequestRefused(f"no session {name[:100]!r} is open", wire.NOT_FOUND)
         return session
 
     def _prompt(self, call: wire.Call, request: requests.PromptSession) -> None:
@@ -172,35 +174,35 @@ class Server:
             self._answer(call, {"stopReason": reason})
 
         def failed(why: str) -> None:
-            self._refuse(call, Refused(why, wire.INTERNAL_ERROR))
+            self._refuse(call, RequestRefused(why, wire.INTERNAL_ERROR))
 
         try:
             session.offer(Prompt(text, media, answered, failed))
         except Busy as error:
-            raise Refused(str(error), wire.INVALID_REQUEST) from None
+            raise RequestRefused(str(error), wire.INVALID_REQUEST) from None
 
     async def _set_mode(self, call: wire.Call, session: EditorSession, name: str) -> None:
         if await session.set_mode(name):
             self._answer(call, {})
         else:
-            self._refuse(call, Refused(f"there is no mode {name[:100]!r} here"))
+            self._refuse(call, RequestRefused(f"there is no mode {name[:100]!r} here"))
 
     # --- sessions ---
 
     def _open(
         self, call: wire.Call, request: requests.NewSession | requests.LoadSession | requests.ResumeSession
     ) -> None:
-        """Raises Refused and WouldBlock."""
+        """Raises RequestRefused and WouldBlock."""
         name = token_hex(8) if isinstance(request, requests.NewSession) else request.session_id
         if name in self._sessions:
-            raise Refused(f"the session {name[:100]!r} is open already")
+            raise RequestRefused(f"the session {name[:100]!r} is open already")
         if len(self._sessions) >= MAX_SESSIONS:
-            raise Refused(f"{MAX_SESSIONS} sessions are open already: close one", wire.INTERNAL_ERROR)
+            raise RequestRefused(f"{MAX_SESSIONS} sessions are open already: close one", wire.INTERNAL_ERROR)
         if request.additional_directories:
-            raise Refused("additionalDirectories: a session has one folder here")
+            raise RequestRefused("additionalDirectories: a session has one folder here")
         folder = Path(request.cwd)
         if not folder.is_absolute() or not folder.is_dir():
-            raise Refused(f"cwd: {request.cwd!r} is no absolute path of a folder")
+            raise RequestRefused(f"cwd: {request.cwd!r} is no absolute path of a folder")
         self._work.send_nowait(partial(self._opened, call, name, folder, request))
         self._sessions[name] = None
 
@@ -253,21 +255,21 @@ class Server:
 
         cursor = request.cursor or "0"
         if not cursor.isdecimal() or len(cursor) > 9:
-            self._refuse(call, Refused("cursor: none of those that were given"))
+            self._refuse(call, RequestRefused("cursor: none of those that were given"))
             return
         look = partial(kept_sessions, self._settings.config, request.cwd, int(cursor))
         rows, more = await trio.to_thread.run_sync(look)
         self._answer(call, answers.listed(rows, str(more) if more else ""))
 
 
-def _refused(error: Exception) -> Refused:
+def _refused(error: Exception) -> RequestRefused:
     from hookgate.acp.opening import NoSession
     from hookgate.program.endings import ending
 
     if isinstance(error, NoSession):
-        return Refused(str(error), wire.NOT_FOUND)
+        return RequestRefused(str(error), wire.NOT_FOUND)
     plain = ending(error)
     if plain is None:
         log.exception("session_crashed", exc_info=error)
-        return Refused("something went wrong inside hookgate; its log says what", wire.INTERNAL_ERROR)
-    return Refused(plain[0].removeprefix("hookgate: "), wire.INTERNAL_ERROR)
+        return RequestRefused("something went wrong inside hookgate; its log says what", wire.INTERNAL_ERROR)
+    return RequestRefused(plain[0].removeprefix("hookgate: "), wire.INTERNAL_ERROR)

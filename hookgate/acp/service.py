@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import signal
 import sys
 from pathlib import Path
 
@@ -16,12 +15,11 @@ from hookgate.embedding import above
 from hookgate.program.signals import open_until_signal
 from hookgate.program.starting import begun
 from hookgate.protocol.dataclasses import replace
-from hookgate.rpc.pipes import Writer, read_lines
+from hookgate.rpc.pipes import SIGNALS, Writer, read_lines
 from hookgate.sections import Config
 from hookgate.sections.approvals import ApprovalSection
 
 STDIN, STDOUT, STDERR = 0, 1, 2
-SIGNALS = (signal.SIGTERM, signal.SIGINT, signal.SIGHUP)
 LAST_WORDS_S = 2.0
 """For an editor that has ended its side and may still read."""
 NOT_BELIEVED = (
@@ -51,7 +49,7 @@ async def run_acp(settings: Settings) -> int:
     writer = Writer(_take_stdout())
     server = Server(settings, Out(writer.write, writer.room, lambda: writer.full, _say))
     async with open_until_signal(*SIGNALS) as came, trio.open_nursery() as nursery:
-        nursery.start_soon(_end_when_gone, writer, nursery.cancel_scope)
+        nursery.start_soon(writer.end_when_gone, nursery.cancel_scope)
         nursery.start_soon(writer.run)
         nursery.start_soon(server.run)
         begun()
@@ -67,11 +65,6 @@ def _take_stdout() -> int:
     frames = os.dup(STDOUT)
     os.dup2(STDERR, STDOUT)
     return frames
-
-
-async def _end_when_gone(writer: Writer, scope: trio.CancelScope) -> None:
-    await writer.gone()
-    scope.cancel()
 
 
 def _say(text: str) -> None:

@@ -11,8 +11,8 @@ from hookgate.protocol.chat import Chat
 from hookgate.protocol.codec import canonical
 from hookgate.protocol.dataclasses import dataclass
 from hookgate.protocol.journal.values import Approval, Claim
-from hookgate.protocol.spec_digest import spec_digest
 from hookgate.protocol.values import Step, ToolCall, ToolSpec
+from hookgate.protocol.values.spec_digest import spec_digest
 
 RULES_CHANGED = "the rules for it have changed"
 SCRIPT_CHANGED = "a file that it runs or changes is another one than was shown"

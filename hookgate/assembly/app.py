@@ -29,7 +29,7 @@ from hookgate.assembly.tools.opening import More, Toolset, all_rules, open_more_
 from hookgate.assembly.tools.skills import Joined, Skills, load_skills, switched_on
 from hookgate.channels.http.keys import Keys
 from hookgate.config import ConfigError
-from hookgate.hooks.children.mounts import Mounts, open_mounts
+from hookgate.hooks.children.mounts import Mounts, Plan, open_mounts
 from hookgate.hooks.children.singleton import Singletons
 from hookgate.hooks.gate import Gate
 from hookgate.hooks.rules import Mount
@@ -115,8 +115,7 @@ async def open_runtime(settings: Settings, ports: Ports, early: Opened = unheard
     if not config.agent.model:
         raise configuration.no_model(config)
     async with AsyncExitStack() as stack:
-        redactor = make_redactor(config, tuple(settings.keys.values()))
-        stack.enter_context(redacted_logs(redactor))
+        redactor = _open_redactor(stack, settings)
         telemetry = await stack.enter_async_context(
             open_telemetry(config.telemetry, serving=settings.serving, watched=ports.watched)
         )
@@ -124,8 +123,7 @@ async def open_runtime(settings: Settings, ports: Ports, early: Opened = unheard
         providers = await open_providers(stack, settings, ports.providers)
         tools = await _open_tools(stack, settings, ports, gate, redactor)
         extensions = await make_extensions(settings, ports, tools, gate)
-        if not settings.looking:
-            await refuse_what_does_not_guard(settings, ports.inside, tools.registry)
+        await refuse_what_does_not_guard(settings, ports.inside, tools.registry)
         skills = await load_skills(config, settings.skills, Joined(tools.registry, extensions, tools.rechecks.file))
         context = make_context_files(settings, tools, lambda key: gateway.sessions.get(key))
         journal = ports.journal or MemoryJournal()
@@ -135,9 +133,7 @@ async def open_runtime(settings: Settings, ports: Ports, early: Opened = unheard
         mounted = (*(it.mount for it in (skills, context) if it is not None), *opened.mounts, *telemetry.mounts)
         inside = (*own_guards(config, tools), *(extensions.inside if extensions else ()), *mounted, *ports.inside)
         mounts = Mounts(gate, restarts(config.hooks.defaults), inside, Singletons(journal.cluster))
-        hooks = plans(config, settings.base, tools.rechecks.hook)
-        hooks = extensions.beside(hooks) if extensions else hooks
-        await stack.enter_async_context(open_mounts(mounts, hooks, wait=False))
+        await stack.enter_async_context(open_mounts(mounts, _plans(settings, tools, extensions), wait=False))
         channels = {**opened.channels, **{channel.name: channel for channel in ports.channels}}
         judges = make_judges(config, gate, journal, surroundings(config, gate, redactor, channels))
         agents = Agents(config, AgentParts(providers, tools, judges, context))
@@ -149,13 +145,32 @@ async def open_runtime(settings: Settings, ports: Ports, early: Opened = unheard
         rest = (extensions, skills, context, shared.guests, desk.keys)
         runtime = Runtime(settings, ports, agents, gate, mounts, gateway, policies, channels, *given, *rest)
         early(runtime)
-        await mounts.tried()
-        desk.open(gateway, judges.approvals, shared.guests)
-        more = await _open_more(stack, settings, tools, gateway, judges.approvals)
-        if more.roster is not None:
-            gate.others_absent(more.roster.connections.away)
-        await stack.enter_async_context(_running(gateway, extensions))
-        yield replace(runtime, more=more)
+        yield await _begin(stack, runtime, desk)
+
+
+async def _begin(stack: AsyncExitStack, runtime: Runtime, desk: Desk) -> Runtime:
+    """Once every hook has been tried: messages are taken in, and the tools come that nobody waits for."""
+    await runtime.mounts.tried()
+    gateway, approvals = runtime.gateway, runtime.agent.approvals
+    desk.open(gateway, approvals, runtime.guests)
+    more = await _open_more(stack, runtime.settings, runtime.tools, gateway, approvals)
+    if more.roster is not None:
+        runtime.gate.others_absent(more.roster.connections.away)
+    await stack.enter_async_context(_running(gateway, runtime.extensions))
+    return replace(runtime, more=more)
+
+
+def _open_redactor(stack: AsyncExitStack, settings: Settings) -> Redactor:
+    """From here on the log says nothing that is secret either."""
+    redactor = make_redactor(settings.config, tuple(settings.keys.values()))
+    stack.enter_context(redacted_logs(redactor))
+    return redactor
+
+
+def _plans(settings: Settings, tools: Toolset, extensions: Extensions | None) -> Sequence[Plan]:
+    """Of all hook processes, extensions among them."""
+    hooks = plans(settings.config, settings.base, tools.rechecks.hook)
+    return extensions.beside(hooks) if extensions else hooks
 
 
 @asynccontextmanager
@@ -207,7 +222,10 @@ async def _open_tools(
 
 
 async def refuse_what_does_not_guard(settings: Settings, inside: Sequence[Mount], registry: Registry) -> None:
-    """Raises ConfigError; what its own policy covers, or may yet come, is a warning."""
+    """Raises ConfigError; what its own policy covers, or may yet come, is a warning. Where nobody begins to work
+    nothing has to be guarded."""
+    if settings.looking:
+        return
     from hookgate.assembly.preflight.naming import refuse_faults, start_faults
 
     names = registry.snapshot().tools

@@ -17,7 +17,7 @@ import structlog
 import trio
 
 from hookgate import config as configuration
-from hookgate.assembly.settings import Keep
+from hookgate.assembly.settings import KeptConversation
 from hookgate.config import ConfigError
 from hookgate.protocol.catalog import StoreBusy, StoreFailed
 from hookgate.protocol.dataclasses import dataclass
@@ -80,7 +80,9 @@ async def _run_retention(config: Config, journal: StoredJournal, named: bool) ->
 
 
 @asynccontextmanager
-async def open_conversation_journal(config: Config, channel: str, keep: Keep) -> AsyncGenerator[StoredJournal | None]:
+async def open_conversation_journal(
+    config: Config, channel: str, keep: KeptConversation
+) -> AsyncGenerator[StoredJournal | None]:
     """That of one conversation on this channel; None where none is kept. Raises ConfigError and StoreFailed:
     StoreBusy where it is open in another hookgate."""
     workspace = configuration.workspace_key(config)
@@ -140,7 +142,7 @@ async def _trim(config: Config, file: Path, age_s: float, most_bytes: int) -> bo
     return True
 
 
-def _kept_file(config: Config, channel: str, keep: Keep) -> Path | None:
+def _kept_file(config: Config, channel: str, keep: KeptConversation) -> Path | None:
     if keep.name:
         return conversation_file(config, channel, keep.name)
     workspace = configuration.workspace_key(config)
@@ -174,7 +176,7 @@ def _times(file: Path) -> Iterator[float]:
 
 
 @dataclass(frozen=True)
-class Kept:
+class StoredConversation:
     """A conversation that is kept by name. `title`: how its first message begins; empty: nothing was said in it.
     `said`: when something was last, in seconds of the wall clock, else 0."""
 
@@ -199,7 +201,7 @@ def drop_unused(file: Path) -> None:
             it.unlink(missing_ok=True)
 
 
-def kept_conversation(file: Path, channel: str) -> Kept | None:
+def kept_conversation(file: Path, channel: str) -> StoredConversation | None:
     """What is in this file; None where nothing is that can be read. Blocks."""
     from hookgate.store.journal.chats import read_chats
     from hookgate.store.journal.operators.books import state_of
@@ -211,7 +213,7 @@ def kept_conversation(file: Path, channel: str) -> Kept | None:
         with open_look(file) as tables:
             said = read_chats(tables, f"{channel}:", most=1)
             title, at = (said[0].title, said[0].last_at) if said else ("", 0.0)
-            return Kept(file.stem, state_of(tables, channel, WORKSPACE), title, at)
+            return StoredConversation(file.stem, state_of(tables, channel, WORKSPACE), title, at)
     except StoreFailed as error:
         log.warning("conversation_unreadable", reason=str(error))
         return None

@@ -11,7 +11,7 @@ from hookgate.assembly.vendors import VENDORS, written
 from hookgate.config import MissingKey
 from hookgate.mistakes import close
 from hookgate.protocol.dataclasses import replace
-from hookgate.protocol.models import Model, Prices
+from hookgate.protocol.values.models import Model, Prices
 from hookgate.sections import Config
 from hookgate.sections.agent import ModelSection, ProviderSection
 

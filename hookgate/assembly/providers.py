@@ -11,10 +11,10 @@ import trio
 from hookgate import config as configuration
 from hookgate.assembly.settings import Settings
 from hookgate.config import ConfigError, MissingKey
-from hookgate.protocol.delta import Delta
 from hookgate.protocol.errors import ProviderFailed
 from hookgate.protocol.interfaces import Provider
 from hookgate.protocol.values import LLMReply, LLMRequest
+from hookgate.protocol.values.delta import Delta
 from hookgate.providers.patience import Deadlines
 from hookgate.sections.agent import ProviderSection
 

@@ -38,7 +38,7 @@ class ExtensionFlags:
 
 
 @dataclass(frozen=True)
-class Keep:
+class KeptConversation:
     """Which conversation a run keeps: the one of this name, else the `last` of this workspace. Neither: none.
     `lenient`: where there is no last one, none is kept."""
 
@@ -50,7 +50,7 @@ class Keep:
         return bool(self.name) or self.last
 
 
-NOTHING = Keep()
+NOTHING = KeptConversation()
 
 
 @dataclass(frozen=True)

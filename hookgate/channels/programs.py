@@ -8,8 +8,8 @@ from contextlib import contextmanager
 
 import trio
 
-from hookgate.protocol.channel import PRESENT, UNLIMITED, unwatched
 from hookgate.protocol.chat import Chat, Outbound
+from hookgate.protocol.chat.channel import PRESENT, UNLIMITED, unwatched
 from hookgate.protocol.events.event import Event
 from hookgate.protocol.events.payloads import ApprovalDecided, ApprovalRequested, TurnEnd, TurnStart
 

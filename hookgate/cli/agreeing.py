@@ -10,8 +10,8 @@ from hookgate.channels.printable import one_line
 from hookgate.channels.terminal.dialogue import YES_OR_NO, Console, Dialogue, hold
 from hookgate.channels.terminal.question import Question
 from hookgate.cli.printing import failed
-from hookgate.cli.terminal.pager import view
-from hookgate.cli.terminal.seat import open_seat
+from hookgate.cli.terminal.person.pager import view
+from hookgate.cli.terminal.person.seat import open_seat
 
 Put = Callable[[Dialogue], Awaitable[str | None]]
 """Asks a person; None where nobody can answer any more."""

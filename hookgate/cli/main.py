@@ -108,7 +108,7 @@ def chat(
     **above: Any,  # noqa: ANN401 - flags of several kinds
 ) -> None:
     """Talk to the configured model."""
-    from hookgate.assembly.settings import Keep
+    from hookgate.assembly.settings import KeptConversation
     from hookgate.cli.terminal.chat import run_chat
     from hookgate.cli.terminal.flags import Flags, settled
 
@@ -121,7 +121,7 @@ def chat(
         raise click.UsageError("--yes and --fail-on-denial are for --once")
     if once is not None and yes_from_stdin:
         raise click.UsageError("--yes-from-stdin is for a chat between pipes; with --once there is --yes")
-    keep = Keep() if no_session else Keep(session or "", last)
+    keep = KeptConversation() if no_session else KeptConversation(session or "", last)
     flags = Flags(once, trace, events, control, yes_from_stdin, plain, keep, **for_once)
 
     async def main() -> int:

@@ -13,7 +13,7 @@ from types import FrameType
 from typing import TYPE_CHECKING, Any, cast
 
 from hookgate.cli.completion import TooLate, Typed
-from hookgate.cli.journal.place import Place
+from hookgate.cli.journal.place import JournalChoice
 
 PATIENCE_S = 3.0
 
@@ -105,7 +105,7 @@ def conversation_ids(typed: Typed) -> Iterable[str]:
     if typed.session:
         from hookgate.cli.journal.file import journal_of
 
-        place = journal_of(Place(typed.config_file, typed.session))
+        place = journal_of(JournalChoice(typed.config_file, typed.session))
         return _stored(typed, "conversations", place if isinstance(place, Path) else None)
     held = Counter[str]()
     for file in conversation_files(_config(typed)):

@@ -13,7 +13,7 @@ from starlette.responses import Response
 
 from hookgate.channels.http.bearer import Bearers
 from hookgate.channels.http.keys import Keys
-from hookgate.channels.http.requests import BODY_S, JSON_BYTES, Gone, Refused, read_body
+from hookgate.channels.http.requests import BODY_S, JSON_BYTES, Gone, HttpRefused, read_body
 from hookgate.channels.http.server import STREAMS, App, Receive, Scope, Send
 from hookgate.control.methods import Method, Methods, throttled
 from hookgate.control.rpc import SERVER_ERROR, dispatch, error_frame
@@ -40,7 +40,7 @@ def make_app(bearers: Bearers, keys: Keys, methods: Callable[[Key], Methods]) ->
             _judge(request)
             key = bearers.admit(request)
             if open_[key] >= AT_ONCE:
-                raise Refused(429, f"more than {AT_ONCE} requests at once", {"retry-after": "1"})
+                raise HttpRefused(429, f"more than {AT_ONCE} requests at once", {"retry-after": "1"})
             open_[key] += 1
             try:
                 body = await read_body(request, JSON_BYTES, BODY_S)
@@ -48,7 +48,7 @@ def make_app(bearers: Bearers, keys: Keys, methods: Callable[[Key], Methods]) ->
             finally:
                 open_[key] -= 1
             response = Response(status_code=204) if frame is None else Response(frame, 200, None, JSON)
-        except Refused as refused:
+        except HttpRefused as refused:
             response = Response(error_frame(SERVER_ERROR, refused.why), refused.status, refused.headers, JSON)
         except Gone:
             return
@@ -58,13 +58,13 @@ def make_app(bearers: Bearers, keys: Keys, methods: Callable[[Key], Methods]) ->
 
 
 def _judge(request: Request) -> None:
-    """Raises Refused. Any page can send what is not declared as JSON, without having asked."""
+    """Raises HttpRefused. Any page can send what is not declared as JSON, without having asked."""
     if request.url.path != PATH:
-        raise Refused(404, f"there is nothing at {request.url.path[:100]}: JSON-RPC is at {PATH}")
+        raise HttpRefused(404, f"there is nothing at {request.url.path[:100]}: JSON-RPC is at {PATH}")
     if request.method != "POST":
-        raise Refused(405, "JSON-RPC comes by POST", {"allow": "POST"})
+        raise HttpRefused(405, "JSON-RPC comes by POST", {"allow": "POST"})
     if request.headers.get("content-type", "").partition(";")[0].strip().lower() != JSON:
-        raise Refused(415, f"the body has to be {JSON}")
+        raise HttpRefused(415, f"the body has to be {JSON}")
 
 
 class _Waits:

@@ -21,8 +21,8 @@ from hookgate.loop.commands.table import Commands
 from hookgate.loop.sessions.jobs import Compaction, End, Job, Jobs, Prompt
 from hookgate.loop.sessions.transcript import Transcript
 from hookgate.protocol.approval import ApprovalRequest, Decide
-from hookgate.protocol.channel import PRESENT, UNLIMITED
 from hookgate.protocol.chat import Chat, Inbound, Outbound
+from hookgate.protocol.chat.channel import PRESENT, UNLIMITED
 from hookgate.protocol.dataclasses import dataclass, replace
 from hookgate.protocol.events.event import Event as Told
 from hookgate.protocol.rpc import events

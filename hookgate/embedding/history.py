@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from datetime import UTC, datetime
 
 from hookgate.loop.sessions.transcript import NO_RESULT, NOT_RUN
+from hookgate.protocol.codec import rfc3339
 from hookgate.protocol.interfaces import Redactor
 from hookgate.protocol.journal.values import Entry
 from hookgate.protocol.rpc.blocks import Block, CallBlock, ResultBlock, Text, message_content
@@ -23,7 +23,7 @@ def _shown(entry: Entry, redactor: Redactor) -> TranscriptMessage:
     content = message_content(message, is_error=message.is_error or message.content in (NO_RESULT, NOT_RUN))
     if message.role != "user":
         content = tuple(redacted(block, redactor) for block in content)
-    return TranscriptMessage(message.role, content, rfc3339(entry.at))
+    return TranscriptMessage(message.role, content, rfc3339(entry.at, "microseconds"))
 
 
 def redacted(block: Block, redactor: Redactor) -> Block:
@@ -43,8 +43,3 @@ def redacted(block: Block, redactor: Redactor) -> Block:
 def redacted_object(value: JsonObject, redactor: Redactor) -> JsonObject:
     seen = redactor.value(value)
     return seen if isinstance(seen, dict) else {}
-
-
-def rfc3339(at: float) -> str:
-    """UTC, microseconds."""
-    return datetime.fromtimestamp(at, UTC).isoformat(timespec="microseconds").replace("+00:00", "Z")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from hookgate.assembly.models import models_of
-from hookgate.protocol.models import Model
+from hookgate.protocol.values.models import Model
 from hookgate.sections import Config
 
 

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Mapping
 
-from hookgate.protocol.delta import Counted, Delta
 from hookgate.protocol.interfaces import Provider
-from hookgate.protocol.models import Model
 from hookgate.protocol.rpc.events import Spent
 from hookgate.protocol.values import LLMReply, LLMRequest, Usage
+from hookgate.protocol.values.delta import Counted, Delta
+from hookgate.protocol.values.models import Model
 
 KnownModel = Callable[[str], Model | None]
 Room = Callable[[], Awaitable[None]]

@@ -15,7 +15,6 @@ from hookgate.loop.sessions.transcript import NO_RESULT
 from hookgate.protocol.chat import Outbound
 from hookgate.protocol.codec import encode
 from hookgate.protocol.dataclasses import dataclass
-from hookgate.protocol.delta import CallPiece
 from hookgate.protocol.events.event import Event as Told
 from hookgate.protocol.events.inside import CallEnded, CallProgressed, CallWritten, Prompted, ReplyEnded, StepBegan
 from hookgate.protocol.events.payloads import GateDecision, LlmRetry, Payload, TurnEnd
@@ -24,6 +23,7 @@ from hookgate.protocol.interfaces import Redactor
 from hookgate.protocol.rpc import events
 from hookgate.protocol.rpc.blocks import CallBlock, Text, result_content, said
 from hookgate.protocol.values import ToolCall
+from hookgate.protocol.values.delta import CallPiece
 from hookgate.protocol.zot.names import EXTENSION
 
 HEARS: tuple[type[Payload], ...] = (

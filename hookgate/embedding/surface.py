@@ -9,6 +9,7 @@ import structlog
 
 from hookgate.protocol.chat import Chat
 from hookgate.protocol.rpc.events import Event, ExtClearNotes, ExtNotify, ExtPanel, ExtPanelClose
+from hookgate.protocol.zot.surface import Unshown
 
 if TYPE_CHECKING:
     from hookgate.protocol.zot.frames import Level, Panel
@@ -16,8 +17,9 @@ if TYPE_CHECKING:
 log = structlog.get_logger("hookgate.extensions")
 
 
-class EventSurface:
-    """A Surface for all chats of one program. `tell`: whether there was room for it; `chat` None: it is for none."""
+class EventSurface(Unshown):
+    """A Surface for all chats of one program, to which prompts are left. `tell`: whether there was room for it;
+    `chat` None: it is for none."""
 
     def __init__(self, tell: Callable[[Event, Chat | None], bool]) -> None:
         self._tell = tell
@@ -39,9 +41,3 @@ class EventSurface:
 
     def panel_close(self, extension: str, panel_id: str) -> None:
         self._tell(ExtPanelClose(extension, panel_id), self._panel_in)
-
-    def submit(self, extension: str, text: str, chat: Chat | None) -> None:
-        """Left out, as over RPC: prompts are the program's business."""
-
-    def submit_slash(self, extension: str, text: str, chat: Chat | None) -> None:
-        """Left out as well."""

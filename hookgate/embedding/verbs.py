@@ -14,9 +14,9 @@ from hookgate.embedding.event_stream import Busy, Events, Line
 from hookgate.embedding.known import known_models
 from hookgate.loop.sessions.jobs import Compaction
 from hookgate.protocol.chat import Chat
-from hookgate.protocol.models import Model
 from hookgate.protocol.rpc.events import Spent
 from hookgate.protocol.rpc.responses import State, TranscriptMessage
+from hookgate.protocol.values.models import Model
 
 
 class Verbs(ABC):

@@ -14,7 +14,7 @@ from pathlib import Path
 _TAKEN = (errno.EEXIST, errno.ENOTEMPTY, errno.ENOTDIR)
 
 
-class Refused(Exception):
+class InstallRefused(Exception):
     """What was asked is not done; the text is for a person, with a list under it where there is one."""
 
     def __init__(self, text: str, beneath: Sequence[str] = ()) -> None:
@@ -39,13 +39,13 @@ def beside(destination: Path) -> Generator[Path]:
 
 
 def free(destination: Path) -> None:
-    """Raises Refused where something has that name."""
+    """Raises InstallRefused where something has that name."""
     if os.path.lexists(destination):
         raise _exists(destination)
 
 
 def settle(aside: Path, destination: Path) -> None:
-    """Give it its name. Raises Refused where somebody else was faster: that one stays."""
+    """Give it its name. Raises InstallRefused where somebody else was faster: that one stays."""
     # An empty folder would be replaced without a word.
     free(destination)
     try:
@@ -73,15 +73,15 @@ def remove_tree(path: Path) -> None:
 
 
 def copy_tree(source: Path, destination: Path) -> None:
-    """Files with their modes, links as links. Raises Refused for what is neither file nor folder nor such a link."""
+    """Files with their modes, links as links. Raises InstallRefused for what is neither file, folder nor link."""
     for path in _everything(source):
         if stat.S_IFMT(path.lstat().st_mode) not in _COPIED:
-            raise Refused(f"copy: {path} is neither a file nor a folder")
+            raise InstallRefused(f"copy: {path} is neither a file nor a folder")
     try:
         shutil.copytree(source, destination, symlinks=True, copy_function=_copy)
     except shutil.Error as error:
         _from, at, why = error.args[0][0]
-        raise Refused(f"copy: {at}: {why}") from None
+        raise InstallRefused(f"copy: {at}: {why}") from None
 
 
 def _copy(source: str, destination: str) -> None:
@@ -89,14 +89,14 @@ def _copy(source: str, destination: str) -> None:
     try:
         shutil.copy(source, destination)
     except OSError as error:
-        raise Refused(f"copy: {source}: {error.strerror}") from None
+        raise InstallRefused(f"copy: {source}: {error.strerror}") from None
 
 
 _COPIED = (stat.S_IFREG, stat.S_IFDIR, stat.S_IFLNK)
 
 
 def keep_links_inside(tree: Path, written_in: Path) -> None:
-    """Every symbolic link of the tree leads to the same place in it. Raises Refused for one that leads outside.
+    """Every symbolic link of the tree leads to the same place in it. Raises InstallRefused for one that leads out.
 
     `written_in`: the folder that they were made in; absolute links into it become relative ones.
     """
@@ -107,7 +107,7 @@ def keep_links_inside(tree: Path, written_in: Path) -> None:
         there = link.relative_to(tree)
         target = Path(os.path.realpath(root / there.parent / os.readlink(link)))
         if not target.is_relative_to(root):
-            raise Refused(f"the symbolic link {there} leads outside, to {target}")
+            raise InstallRefused(f"the symbolic link {there} leads outside, to {target}")
         if os.path.isabs(os.readlink(link)) or os.path.realpath(link) != str(here / target.relative_to(root)):
             link.unlink()
             link.symlink_to(os.path.relpath(target, root / there.parent))
@@ -134,5 +134,5 @@ def _open_up(folder: Path) -> None:
                     os.chmod(os.path.join(here, name), 0o700)
 
 
-def _exists(destination: Path) -> Refused:
-    return Refused(f"destination {destination} already exists; remove it first")
+def _exists(destination: Path) -> InstallRefused:
+    return InstallRefused(f"destination {destination} already exists; remove it first")

@@ -9,7 +9,7 @@ import tempfile
 from collections.abc import Mapping
 from pathlib import Path
 
-from hookgate.extensions.folders import Refused
+from hookgate.extensions.folders import InstallRefused
 from hookgate.processes.group import signal_group
 from hookgate.protocol.dataclasses import dataclass
 
@@ -49,11 +49,11 @@ def clone_name(url: str) -> str:
 
 
 def clone(url: str, destination: Path, git: Git) -> None:
-    """The newest state alone, into a folder that does not exist. Raises Refused; what was begun may be left there."""
+    """The newest state alone, into a folder that is not there. Raises InstallRefused; what was begun may be left."""
     if url.startswith("-"):
-        raise Refused(f"git clone: {url!r} is an option, not a URL")
+        raise InstallRefused(f"git clone: {url!r} is an option, not a URL")
     if "\0" in url:
-        raise Refused("git clone: the URL holds a null character")
+        raise InstallRefused("git clone: the URL holds a null character")
     command = ["git", *_NO_HOOKS, "clone", "--quiet", "--template=", "--depth", "1", "--", url, str(destination)]
     # No pipe: an ssh that stays for later connections would hold it open.
     with tempfile.TemporaryFile() as said:
@@ -68,13 +68,13 @@ def clone(url: str, destination: Path, git: Git) -> None:
                 start_new_session=True,
             )
         except FileNotFoundError:
-            raise Refused("git clone: git is not installed") from None
+            raise InstallRefused("git clone: git is not installed") from None
         status = _ended(process, git.timeout_s)
         if status is None:
-            raise Refused(f"git clone: not done after {git.timeout_s:g} s")
+            raise InstallRefused(f"git clone: not done after {git.timeout_s:g} s")
         said.seek(0)
         if status:
-            raise Refused(f"git clone: {_reason(said.read(MOST_SAID_BYTES), status)}")
+            raise InstallRefused(f"git clone: {_reason(said.read(MOST_SAID_BYTES), status)}")
 
 
 def _environment(given: Mapping[str, str]) -> dict[str, str]:

@@ -12,10 +12,10 @@ import trio
 from hookgate.guards.kept import MAX_KEPT, Kept, SpecOf, advised, called, finished
 from hookgate.guards.paths import are_pair, inside, written_path
 from hookgate.protocol.dataclasses import dataclass
-from hookgate.protocol.effects import FileEffect
 from hookgate.protocol.hook.answers import CONTINUE, Answer, Deny, Modify
 from hookgate.protocol.hook.stages import Question
 from hookgate.protocol.values import Finished, Step
+from hookgate.protocol.values.effects import FileEffect
 
 _LISTING = frozenset({"ls", "glob"})
 _SEARCHING = frozenset({"grep", "glob", "find", "search"})

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from hookgate.loop.calls.reply_calls import TextCalls
     from hookgate.protocol.chat import Inbound
     from hookgate.protocol.interfaces import Provider
-    from hookgate.protocol.models import Model
+    from hookgate.protocol.values.models import Model
     from hookgate.tools.registry import Registry
 
 

@@ -8,10 +8,10 @@ import structlog
 
 from hookgate.loop.calls.execution_policy import Around
 from hookgate.protocol.catalog import StoreFailed
-from hookgate.protocol.channel import ChannelLimits
 from hookgate.protocol.chat import Chat, Outbound
+from hookgate.protocol.chat.channel import ChannelLimits
+from hookgate.protocol.chat.media import MediaRefused, MediaStore, inline, media_reference
 from hookgate.protocol.dataclasses import dataclass, replace
-from hookgate.protocol.media import MediaRefused, MediaStore, inline, media_reference
 
 log = structlog.get_logger("hookgate.loop")
 

@@ -18,8 +18,8 @@ from hookgate.loop.doors.doors import Doors
 from hookgate.loop.doors.guests import Guests
 from hookgate.loop.nested.clock import Clock
 from hookgate.loop.places import HeldPlaces, Holder, Places
-from hookgate.protocol.channel import ChannelPolicy
 from hookgate.protocol.chat import Chat
+from hookgate.protocol.chat.channel import ChannelPolicy
 from hookgate.protocol.dataclasses import dataclass
 from hookgate.protocol.journal.interfaces import Journal
 

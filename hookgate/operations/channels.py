@@ -7,7 +7,7 @@ from collections.abc import Mapping
 import trio
 
 from hookgate.assembly.app import Runtime
-from hookgate.protocol.channel import ChannelState
+from hookgate.protocol.chat.channel import ChannelState
 from hookgate.protocol.dataclasses import dataclass, replace
 from hookgate.sections import Config
 

@@ -8,8 +8,9 @@ from __future__ import annotations
 
 import json
 from dataclasses import fields, is_dataclass
+from datetime import UTC, datetime
 from math import inf
-from typing import Any, NoReturn, cast
+from typing import Any, Literal, NoReturn, cast
 
 import orjson
 from pydantic_core import from_json
@@ -154,3 +155,8 @@ def _mended(value: object) -> object:
     if isinstance(value, dict):
         return {_mended(k): _mended(v) for k, v in cast("dict[str, object]", value).items()}
     return value
+
+
+def rfc3339(at: float, timespec: Literal["milliseconds", "microseconds"] = "milliseconds") -> str:
+    """Seconds of the wall clock, as JSON has a time, in UTC."""
+    return datetime.fromtimestamp(at, UTC).isoformat(timespec=timespec).replace("+00:00", "Z")

@@ -7,15 +7,15 @@ from typing import TYPE_CHECKING, Protocol, runtime_checkable
 
 if TYPE_CHECKING:
     from hookgate.protocol.approval import ApprovalRequest, Decide
-    from hookgate.protocol.channel import ChannelLimits, ChannelState
     from hookgate.protocol.chat import Chat, Outbound
-    from hookgate.protocol.delta import Delta
+    from hookgate.protocol.chat.channel import ChannelLimits, ChannelState
     from hookgate.protocol.events.event import Event
     from hookgate.protocol.hook.answers import Answer
     from hookgate.protocol.hook.hello import Hello
     from hookgate.protocol.hook.stages import Question
     from hookgate.protocol.journal.values import Asked
     from hookgate.protocol.values import Json, LLMReply, LLMRequest, ToolCall, ToolResult, ToolSpec
+    from hookgate.protocol.values.delta import Delta
 
 
 class Tool(Protocol):

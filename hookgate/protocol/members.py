@@ -11,8 +11,8 @@ from functools import cache
 from types import NoneType, UnionType
 from typing import Any, Union, cast, get_args, get_origin, get_type_hints
 
-from hookgate.protocol.effects import Effect
 from hookgate.protocol.hook.answers import Answer
+from hookgate.protocol.values.effects import Effect
 
 _TAG = "type"
 _TAGGED: frozenset[type] = frozenset((*get_args(Effect), *get_args(Answer)))

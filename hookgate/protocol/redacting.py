@@ -6,9 +6,9 @@ from typing import cast
 
 from hookgate.protocol.approval import ApprovalRequest
 from hookgate.protocol.dataclasses import replace
-from hookgate.protocol.effects import redacted_effect
 from hookgate.protocol.interfaces import Redactor, Replacing
 from hookgate.protocol.values import Fault, JsonObject, ToolCall, ToolResult
+from hookgate.protocol.values.effects import redacted_effect
 
 
 def redacted(redactor: Redactor, result: ToolResult) -> ToolResult:

@@ -6,11 +6,11 @@ from collections.abc import AsyncGenerator, Callable, Iterable, Iterator, Sequen
 from contextlib import asynccontextmanager
 
 from hookgate.protocol.codec import decode, encode
-from hookgate.protocol.delta import Delta
 from hookgate.protocol.errors import BadMessage
 from hookgate.protocol.identity import known_again
 from hookgate.protocol.interfaces import Provider
 from hookgate.protocol.values import Json, JsonObject, LLMReply, LLMRequest, Message, ProposedCall, ToolSpec
+from hookgate.protocol.values.delta import Delta
 from hookgate.providers.blocks import Reading
 from hookgate.providers.endpoint import USUAL, Endpoint, open_endpoint
 from hookgate.providers.foreign import object_of

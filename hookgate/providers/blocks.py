@@ -7,8 +7,8 @@ from dataclasses import field
 
 from hookgate.protocol.codec import encode
 from hookgate.protocol.dataclasses import dataclass
-from hookgate.protocol.delta import CallPiece, Counted, Delta, Thought
 from hookgate.protocol.values import JsonObject, LLMReply, LLMRequest, ProposedCall, Usage
+from hookgate.protocol.values.delta import CallPiece, Counted, Delta, Thought
 from hookgate.providers.foreign import count, items, member, text
 from hookgate.providers.names import NewCallIds, ToolNames
 from hookgate.providers.thoughts import Block

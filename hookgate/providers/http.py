@@ -13,21 +13,20 @@ import time
 from base64 import b64encode
 from collections.abc import AsyncIterator
 from contextlib import aclosing
-from functools import cache, cached_property
+from functools import cached_property
 from typing import cast
 
 import httpx
 import trio
 
-from hookgate.processes.causes import cause_of
+from hookgate.network.causes import cause_of, is_tls
+from hookgate.network.https import CONNECT_S, Body, trust_store
 from hookgate.protocol.errors import ProviderFailed, ProviderFault
 from hookgate.providers.endpoint import Terms
 from hookgate.providers.faults import Site
 from hookgate.providers.patience import Watch
 from hookgate.providers.sse import MAX_EVENT, Feed, Reading, parsed
 
-CONNECT_S = 10.0
-BODY_PIECE_BYTES = 256 << 10
 MAX_ERROR_BYTES = 64 << 10
 ERROR_BODY_S = 10.0
 _TIMEOUT = {"timeout": httpx.Timeout(None, connect=CONNECT_S).as_dict()}
@@ -40,23 +39,6 @@ _KEEP_ALIVE = (
 """A model may think for minutes in silence; a machine that is gone is found out in one and a half."""
 
 
-class _Body(httpx.AsyncByteStream):
-    """A request's body as a plain iterator. Given bytes, httpx makes an async generator, which a cancellation in the
-    middle would leave to the garbage collector."""
-
-    def __init__(self, body: bytes) -> None:
-        self._rest = memoryview(body)
-
-    def __aiter__(self) -> _Body:
-        return self
-
-    async def __anext__(self) -> bytes:
-        piece, self._rest = self._rest[:BODY_PIECE_BYTES], self._rest[BODY_PIECE_BYTES:]
-        if not piece:
-            raise StopAsyncIteration
-        return bytes(piece)
-
-
 class Connections:
     """Those of one endpoint. No environment variable (proxies, certificates), no redirect and no cookie is followed:
     a call goes straight to the transport, past what a client would do for each."""
@@ -64,7 +46,7 @@ class Connections:
     def __init__(self, terms: Terms, site: Site) -> None:
         self.site = site
         self._terms = terms
-        self._shards = _Shards(_trust_store() if terms.tls else _empty_trust_store())
+        self._shards = _Shards(trust_store(tls=terms.tls))
 
     async def aclose(self) -> None:
         await self._shards.aclose()
@@ -83,7 +65,7 @@ class Connections:
 
     def _request(self, body: bytes) -> httpx.Request:
         url, headers = self._head
-        request = httpx.Request("POST", url, headers=headers, stream=_Body(body), extensions=_TIMEOUT)
+        request = httpx.Request("POST", url, headers=headers, stream=Body(body), extensions=_TIMEOUT)
         request.headers["Content-Length"] = str(len(body))
         return request
 
@@ -148,25 +130,12 @@ class Connections:
         return self.site.failure(kind, what, detail=repr(error))
 
 
-@cache
-def _trust_store() -> ssl.SSLContext:
-    """Loaded once, and only for https: it costs up to 100 ms. The machine's own authorities count as well."""
-    context = httpx.create_ssl_context(trust_env=False)
-    context.load_default_certs()
-    return context
-
-
-@cache
-def _empty_trust_store() -> ssl.SSLContext:
-    return ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
-
-
 def _meaning(error: Exception) -> tuple[ProviderFault, str]:
     """In words of our own: an httpx message may quote a header."""
     match error:
         case httpx.ConnectTimeout():
             return "timeout", f"did not accept a connection within {CONNECT_S:g} s"
-        case httpx.ConnectError() if _is_tls(error):
+        case httpx.ConnectError() if is_tls(error):
             return "network", "could not prove who it is (TLS failed)"
         case httpx.ConnectError():
             cause = cause_of(error)
@@ -175,12 +144,6 @@ def _meaning(error: Exception) -> tuple[ProviderFault, str]:
             return "network", "broke the connection: the stream was cut"
         case _:
             return "unknown", f"could not be asked ({type(error).__name__})"
-
-
-def _is_tls(error: BaseException | None) -> bool:
-    while error is not None and not isinstance(error, ssl.SSLError):
-        error = error.__cause__ or error.__context__
-    return error is not None
 
 
 def _packed(response: httpx.Response) -> str:

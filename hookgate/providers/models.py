@@ -9,7 +9,7 @@ from functools import cache
 from importlib.resources import files
 from typing import Any
 
-from hookgate.protocol.models import Model, Prices
+from hookgate.protocol.values.models import Model, Prices
 
 _DATED = re.compile(r"-(?:\d{8}|\d{4}-\d\d-\d\d|latest)$")
 """`claude-sonnet-4-5-20250929` is claude-sonnet-4-5."""

@@ -9,10 +9,10 @@ from collections.abc import AsyncGenerator, Callable, Iterable, Sequence
 from contextlib import asynccontextmanager
 
 from hookgate.protocol.codec import encode
-from hookgate.protocol.delta import Counted, Delta, Thought
 from hookgate.protocol.identity import known_again
 from hookgate.protocol.interfaces import Provider
 from hookgate.protocol.values import JsonObject, LLMReply, LLMRequest, Message, ProposedCall, ToolSpec, Usage
+from hookgate.protocol.values.delta import Counted, Delta, Thought
 from hookgate.providers.endpoint import USUAL, Endpoint, open_endpoint
 from hookgate.providers.foreign import count, items, member, text
 from hookgate.providers.media import Picture, parse_media

@@ -18,9 +18,9 @@ from pydantic import ConfigDict, TypeAdapter, ValidationError
 
 from hookgate.protocol.codec import encode
 from hookgate.protocol.dataclasses import dataclass, replace
-from hookgate.protocol.delta import CallPiece, Delta, Thought
 from hookgate.protocol.errors import BadMessage, ProviderFailed, ProviderFault
 from hookgate.protocol.values import JsonObject, LLMReply, LLMRequest, Message, ProposedCall, Usage
+from hookgate.protocol.values.delta import CallPiece, Delta, Thought
 from hookgate.providers.names import NewCallIds
 
 _STRICT = ConfigDict(extra="forbid")

@@ -11,9 +11,9 @@ from dataclasses import field
 
 from hookgate.protocol.codec import decode, encode
 from hookgate.protocol.dataclasses import dataclass
-from hookgate.protocol.delta import CallPiece
 from hookgate.protocol.errors import BadMessage
 from hookgate.protocol.values import JsonObject, ProposedCall
+from hookgate.protocol.values.delta import CallPiece
 from hookgate.providers.foreign import member, text
 from hookgate.providers.names import NewCallIds, ToolNames
 

@@ -12,7 +12,7 @@ from hookgate.protocol.dataclasses import dataclass
 from hookgate.protocol.hook.stages import Question, Stage, subject_members
 from hookgate.protocol.values import Finished, Json, LLMReply
 from hookgate.rehearsal.recording import Broken, Recorded
-from hookgate.rehearsal.subject import Asked, Subject, Telling, open_subject
+from hookgate.rehearsal.subject import Subject, Telling, TimedVerdict, open_subject
 from hookgate.rehearsal.verdict import HELD, Decision, as_json, unasked
 
 BEFORE_IT_RUNS = frozenset({Stage.BEFORE_LLM, Stage.BEFORE_TOOL, Stage.APPROVE_TOOL})
@@ -127,17 +127,17 @@ class Replay:
                 return
             recorded = next(calls, None)
 
-    async def _asked(self, subject: Subject, recorded: Recorded) -> Asked:
+    async def _asked(self, subject: Subject, recorded: Recorded) -> TimedVerdict:
         """A hook whose answers count no more lets pass what it held; what it was only audited about is compared."""
         if (mode := self.plan.rules.mode) != "enforce" and not recorded.audit:
-            return Asked(unasked(recorded.question, f'its mode is "{mode}": nothing that it says counts'))
+            return TimedVerdict(unasked(recorded.question, f'its mode is "{mode}": nothing that it says counts'))
         return await subject.ask(recorded.question)
 
     def _gone(self, recorded: Recorded, why: str) -> None:
         self.tally.gone += 1
         self.tell(Gone(recorded.line, why))
 
-    def _compare(self, recorded: Recorded, asked: Asked) -> None:
+    def _compare(self, recorded: Recorded, asked: TimedVerdict) -> None:
         tally, verdict = self.tally, asked.verdict
         tally.asked += 1
         tally.redacted += recorded.redacted

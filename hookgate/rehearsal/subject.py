@@ -33,7 +33,7 @@ class Telling:
 
 
 @dataclass(frozen=True)
-class Asked:
+class TimedVerdict:
     """`duration_ns`: from the question to the answer, or to why there is none; 0: it was not asked."""
 
     verdict: Verdict
@@ -83,10 +83,10 @@ class Subject:
         if question.stage is Stage.BEFORE_TOOL and not self.owned(question):
             await self.ask(request_of(question.step))
 
-    async def ask(self, question: Question) -> Asked:
+    async def ask(self, question: Question) -> TimedVerdict:
         """What it says, and what that counts for; one that is not there fails, as in a gateway."""
         if why := self.unasked(question):
-            return Asked(unasked(question, why))
+            return TimedVerdict(unasked(question, why))
         began = perf_counter_ns()
         answer = await self.answer(question)
         took = perf_counter_ns() - began
@@ -94,7 +94,7 @@ class Subject:
         verdict = weigh(self.plan.name, self.plan.rules, question, answer)
         if isinstance(verdict.after, LLMRequest):
             self.added.update({spec.name: spec for spec in verdict.after.tools if spec.owner == self.plan.name})
-        return Asked(verdict, took)
+        return TimedVerdict(verdict, took)
 
     async def answer(self, question: Question) -> Answer:
         if self.process is None:

@@ -7,7 +7,7 @@ from typing import Any, Literal, cast
 
 from click import HelpFormatter
 
-from hookgate.assembly.settings import Keep
+from hookgate.assembly.settings import KeptConversation
 from hookgate.assembly.vendors import VENDORS
 from hookgate.embedding.above import Above, row
 from hookgate.embedding.reasoning import LEVELS
@@ -143,8 +143,8 @@ class Flags:
     unkept: bool = False
 
     @property
-    def keep(self) -> Keep:
-        return Keep() if self.unkept else Keep(self.session, self.last, lenient=True)
+    def keep(self) -> KeptConversation:
+        return KeptConversation() if self.unkept else KeptConversation(self.session, self.last, lenient=True)
 
     @property
     def tools(self) -> tuple[str, ...]:

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from hookgate.assembly.models import models_of
 from hookgate.assembly.vendors import VENDORS
-from hookgate.protocol.models import Model
+from hookgate.protocol.values.models import Model
 from hookgate.sections import Config
 
 HEAD = "provider   model id                       context  max-out  reasoning  source"

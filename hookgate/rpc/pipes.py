@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import os
 import select
+import signal
 import stat
 from collections import deque
 from collections.abc import Awaitable, Callable
@@ -20,6 +21,9 @@ PIECE_BYTES = 4096
 """A pipe that can be written to takes at least so much without blocking."""
 FULL_BYTES = 1 << 20
 """From here on a reader who does not read is waited for."""
+
+SIGNALS = (signal.SIGTERM, signal.SIGINT, signal.SIGHUP)
+"""What ends such a program in order."""
 
 Take = Callable[[bytes | Oversize], bool]
 """Takes a line that is not blank; False: no more are wanted."""
@@ -150,6 +154,11 @@ class Writer:
         """Until everything is written, or nobody reads."""
         while self._waiting and not self.broken.is_set():
             await self._changed.wait()
+
+    async def end_when_gone(self, scope: trio.CancelScope) -> None:
+        """Whoever reads has left: nothing more is of use to anybody."""
+        await self.gone()
+        scope.cancel()
 
     async def gone(self) -> None:
         """Until whoever reads has closed the other end; for ever where that cannot be seen."""

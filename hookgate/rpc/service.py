@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import select
-import signal
 import sys
 from collections.abc import Container, Iterator, Sequence
 from functools import partial
@@ -16,7 +15,7 @@ import trio
 
 from hookgate import __version__
 from hookgate import config as configuration
-from hookgate.assembly.settings import Keep, Settings
+from hookgate.assembly.settings import KeptConversation, Settings
 from hookgate.config import ConfigError
 from hookgate.embedding.above import settled
 from hookgate.program.signals import open_until_signal
@@ -24,7 +23,7 @@ from hookgate.program.starting import begun
 from hookgate.protocol.chat import Chat
 from hookgate.protocol.rpc import events
 from hookgate.rpc.flags import BadFlags, Flags, parse_flags, usage
-from hookgate.rpc.pipes import Writer, hung_up, read_lines
+from hookgate.rpc.pipes import SIGNALS, Writer, hung_up, read_lines
 from hookgate.rpc.server import Server, Terms
 from hookgate.rpc.surface import RpcSurface
 from hookgate.rpc.talk import CHANNEL
@@ -38,7 +37,6 @@ STDIN, STDOUT = 0, 1
 FAILED = 1
 PATIENCE_S = 30.0
 """With a reader of stdout who takes nothing of what waits for him."""
-SIGNALS = (signal.SIGTERM, signal.SIGINT, signal.SIGHUP)
 
 
 def run_rpc(arguments: Sequence[str]) -> int:
@@ -161,7 +159,7 @@ class Service:
         """
         async with open_until_signal(*SIGNALS) as came, trio.open_nursery() as nursery:
             scope = nursery.cancel_scope
-            nursery.start_soon(self._end_when_gone, scope)
+            nursery.start_soon(self.writer.end_when_gone, scope)
             nursery.start_soon(self._end_when_stuck, scope)
             nursery.start_soon(self.writer.run)
             nursery.start_soon(self._work)
@@ -222,10 +220,6 @@ class Service:
         seat = Seat(chat, tell, self.server.approvals.ask, self.writer.room, done=self._flags.compact_done)
         return seat, self.server.enter(chat).jobs
 
-    async def _end_when_gone(self, scope: trio.CancelScope) -> None:
-        await self.writer.gone()
-        scope.cancel()
-
     async def _end_when_stuck(self, scope: trio.CancelScope) -> None:
         """Who asks for nothing more and does not read what there is, has left it behind."""
         told = -1.0
@@ -247,7 +241,7 @@ class Service:
             self.server.tell(event, chat)
 
 
-def _import(kind: str, keep: Keep) -> None:
+def _import(kind: str, keep: KeptConversation) -> None:
     import_module("hookgate.embedding.opening")
     import_module("hookgate.assembly.logs.opening")
     import_module(f"hookgate.providers.{kind}")

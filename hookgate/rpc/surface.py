@@ -10,6 +10,7 @@ import trio
 from hookgate.protocol.chat import Chat
 from hookgate.protocol.rpc.events import Event, ExtClearNotes, ExtNotify, ExtPanel, ExtPanelClose
 from hookgate.protocol.zot.frames import Level, Panel
+from hookgate.protocol.zot.surface import Unshown
 
 if TYPE_CHECKING:
     from hookgate.embedding.metered import Room
@@ -18,8 +19,8 @@ OWN = "hookgate"
 DROPPED = "{} notes of extensions were dropped: too much waited to be read"
 
 
-class RpcSurface:
-    """A Surface for all chats of the one client.
+class RpcSurface(Unshown):
+    """A Surface for all chats of the one client. Prompts are left to it, as zot does.
 
     `full`: whether too much waits to be read already. Then notes are dropped and counted, and what becomes of the
     panel and which notes are taken back is told by `run` once there is room.
@@ -66,12 +67,6 @@ class RpcSurface:
         self._open = None
         if not self._late():
             self._tell_panel()
-
-    def submit(self, extension: str, text: str, chat: Chat | None) -> None:
-        """Left out, as zot does: prompts are the other end's business."""
-
-    def submit_slash(self, extension: str, text: str, chat: Chat | None) -> None:
-        """Left out as well."""
 
     def _late(self) -> bool:
         """Whether this has to wait; what comes after something that waits has to wait as well."""

@@ -10,7 +10,7 @@ from starlette.responses import Response
 
 from hookgate.assembly.app import Runtime
 from hookgate.channels.http.bearer import Bearers
-from hookgate.channels.http.requests import Refused, answer
+from hookgate.channels.http.requests import HttpRefused, answer
 from hookgate.channels.http.server import App, Receive, Scope, Send
 from hookgate.operations.journal.store import StoreLook
 from hookgate.operations.metrics import metrics
@@ -30,14 +30,14 @@ def make_metrics(runtime: Runtime, bearers: Bearers) -> App:
         request = Request(scope, receive)
         try:
             if request.method not in ("GET", "HEAD"):
-                raise Refused(405, "only GET", {"allow": "GET, HEAD"})
+                raise HttpRefused(405, "only GET", {"allow": "GET, HEAD"})
             if wants_key or not is_local(request):
                 bearers.admit_operator(request)
             openmetrics = wants_openmetrics(request.headers.get("accept", ""))
             text = exposition(await metrics(runtime, await look()), openmetrics=openmetrics)
             headers = {"content-type": OPENMETRICS if openmetrics else TEXT, "cache-control": "no-store"}
             response = Response(text, headers=headers)
-        except Refused as error:
+        except HttpRefused as error:
             response = answer({"error": error.why}, error.status, error.headers)
         await response(scope, receive, send)
 

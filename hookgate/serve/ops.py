@@ -9,7 +9,7 @@ from typing import Any, TypeVar
 import trio
 
 from hookgate.assembly.app import Runtime
-from hookgate.channels.http.requests import Refused
+from hookgate.channels.http.requests import HttpRefused
 from hookgate.channels.web.api.approvals import read_decision
 from hookgate.channels.web.cards import card
 from hookgate.channels.web.ops.parts import Action, OpsParts
@@ -218,10 +218,10 @@ class _Ops:
 
 
 def _most(query: Query) -> int:
-    """Raises Refused."""
+    """Raises HttpRefused."""
     most = query.get("most", "") or str(USUAL)
     if not (most.isascii() and most.isdecimal() and 0 < int(most[:6]) <= MOST and len(most) < 6):
-        raise Refused(400, f"most has to be a number from 1 to {MOST}")
+        raise HttpRefused(400, f"most has to be a number from 1 to {MOST}")
     return int(most)
 
 
@@ -229,7 +229,7 @@ async def _refusing(doing: Awaitable[T]) -> T:
     try:
         return await doing
     except OperationRefused as error:
-        raise Refused(409, str(error)) from None
+        raise HttpRefused(409, str(error)) from None
 
 
 def _told(done: Reloaded) -> str:

@@ -11,7 +11,7 @@ from hookgate.assembly.app import Runtime
 from hookgate.operations.channels import channel_states
 from hookgate.operations.hooks import list_hooks
 from hookgate.operations.journal.store import OK, store_state
-from hookgate.protocol.channel import ChannelState
+from hookgate.protocol.chat.channel import ChannelState
 from hookgate.protocol.dataclasses import dataclass
 
 FRESH_S = 1.0

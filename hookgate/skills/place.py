@@ -8,7 +8,7 @@ from hookgate.protocol.dataclasses import dataclass
 
 
 @dataclass(frozen=True, slots=True)
-class Place:
+class SkillFolder:
     """A folder of skills, or one skill's own. `within`: where it must lie with all links resolved. `named`: somebody
     has asked for it, so that it is a problem where it is missing."""
 

@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 
 from hookgate.protocol.dataclasses import dataclass
-from hookgate.skills.place import Place
+from hookgate.skills.place import SkillFolder
 from hookgate.skills.skill import FILE_NAME, BadSkill, Skill, read_head
 
 MAX_SKILLS = 200
@@ -59,7 +59,7 @@ class Shelf:
     def __init__(self) -> None:
         self._read: dict[str, tuple[Stamp, Skill | Problem]] = {}
 
-    def look(self, places: Iterable[Place]) -> Found:
+    def look(self, places: Iterable[SkillFolder]) -> Found:
         """What is there now."""
         read: dict[str, tuple[Stamp, Skill | Problem]] = {}
         problems: list[Problem] = []
@@ -116,7 +116,7 @@ def _one_too_many(folder: Path) -> Problem:
     return Problem(folder, f"there are {MAX_SKILLS} skills already")
 
 
-def _read(place: Place, folder: Path) -> Skill | Problem:
+def _read(place: SkillFolder, folder: Path) -> Skill | Problem:
     if not _leads_into(folder, Path(os.path.realpath(place.folder))):
         return Problem(folder, f"it is a link that leads out of {place.folder}")
     try:
@@ -125,7 +125,7 @@ def _read(place: Place, folder: Path) -> Skill | Problem:
         return Problem(folder, str(error))
 
 
-def _folders(place: Place) -> Iterator[tuple[str, Stamp]]:
+def _folders(place: SkillFolder) -> Iterator[tuple[str, Stamp]]:
     """Those that hold a SKILL.md, by name, with what tells that it is still the same. Raises BadSkill."""
     if place.within is not None and not _leads_into(place.folder, place.within):
         raise BadSkill(f"it leads out of {place.within}")

@@ -12,8 +12,8 @@ from hookgate.protocol.catalog import StoreFailed
 from hookgate.protocol.dataclasses import dataclass
 
 if TYPE_CHECKING:
+    from hookgate.protocol.chat.media import MediaStore
     from hookgate.protocol.journal.interfaces import Journal
-    from hookgate.protocol.media import MediaStore
     from hookgate.store.journal.engine.writer import Durability
     from hookgate.store.journal.opening import StoredJournal
     from hookgate.store.journal.tables import Tables

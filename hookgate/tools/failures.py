@@ -11,8 +11,8 @@ from pydantic_core import ValidationError
 
 from hookgate.protocol.codec import encode
 from hookgate.protocol.dataclasses import replace
-from hookgate.protocol.effects import Effect
 from hookgate.protocol.values import Fault, FaultKind, JsonObject, ToolResult
+from hookgate.protocol.values.effects import Effect
 from hookgate.tools.errors import ToolError
 
 # Longest message of an unforeseen exception that reaches the model, in characters.

@@ -43,7 +43,7 @@ class Kept:
 
     def there(self) -> Iterator[Path]:
         """All that a sandbox can make read-only now, and what models are told even where it is missing. Blocks."""
-        yield from (path for path in (*self.paths, *self.folders) if path.exists())
+        yield from (path for path in (*self.paths, *self.folders) if os.path.exists(path))
         yield from self.told
         for pattern in self.patterns:
             found = iglob(pattern, recursive=True, include_hidden=True)

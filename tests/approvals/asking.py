@@ -15,8 +15,8 @@ from hookgate.approvals.requests import Approvals
 from hookgate.approvals.rules import Rule
 from hookgate.approvals.surroundings import Surroundings
 from hookgate.protocol.approval import ApprovalRequest, Decide, Decision, Outcome, Wish
-from hookgate.protocol.channel import PRESENT, UNLIMITED, ChannelLimits, ChannelState
 from hookgate.protocol.chat import Chat, Inbound, Outbound
+from hookgate.protocol.chat.channel import PRESENT, UNLIMITED, ChannelLimits, ChannelState
 from hookgate.protocol.events.payloads import Payload
 from hookgate.protocol.interfaces import Redactor
 from hookgate.protocol.journal.interfaces import Journal

@@ -15,8 +15,8 @@ from hookgate.approvals.people import People, Person
 from hookgate.approvals.rules import Rule
 from hookgate.protocol.approval import Terms, Voter
 from hookgate.protocol.catalog import StoreFailed
-from hookgate.protocol.channel import PRESENT, UNLIMITED
 from hookgate.protocol.chat import Chat, Outbound
+from hookgate.protocol.chat.channel import PRESENT, UNLIMITED
 from hookgate.protocol.events.payloads import ApprovalDecided
 from hookgate.protocol.journal.decisions import Vote
 from hookgate.protocol.journal.interfaces import Journal

@@ -46,6 +46,7 @@ def refused(keep: Keeping, *names: str) -> list[str]:
         ('["python3", "--config=conf/rules.py"]', ["conf/rules.py"]),
         ('["/usr/bin/env", "python3", "nope/missing.py"]', ["nope/missing.py"]),
         (f'["python3", "-c", "{"#" * 300}", "hooks/guard.py"]', ["hooks/guard.py"]),
+        (f'["python3", "-c", "{"#" * 300}.py", "hooks/guard.py"]', ["hooks/guard.py"]),
         ('["true"]\ndir = "backend"', ["backend/anything"]),
         ('["true"]\nenv = { PYTHONPATH = "lib" }', ["lib/json.py"]),
         ('["true"]', ["hookgate.toml", "AGENTS.md", "CLAUDE.md", "hooks/new.py", ".hookgate/skills/x/SKILL.md"]),
@@ -64,6 +65,8 @@ def test_what_a_hook_runs_is_kept_with_all_that_belongs_to_it(tmp_path: Path, co
     keep = keeping(tmp_path, HOOK.format(command=command))
     assert refused(keep, *names) == names
     assert refused(keep, "src/app.py", "other.py", "data", "hooks.txt") == []
+    # Whatever cannot be the name of a file is not there.
+    assert all(path.exists() or path in keep().told for path in keep().there())
 
 
 def test_a_virtual_environment_of_the_project_on_path_is_kept_whole(

@@ -11,7 +11,7 @@ import pytest
 
 from hookgate.assembly.models import model_of, models_of, named_model, unknown_of
 from hookgate.config import parse
-from hookgate.protocol.models import Prices
+from hookgate.protocol.values.models import Prices
 from hookgate.providers.models import known_model, known_models
 from hookgate.sections import Config
 from tests.cli.program import configured, open_pipes, run

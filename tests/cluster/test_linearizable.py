@@ -38,7 +38,7 @@ from hookgate.store.postgres import cluster, open_postgres_journal
 from hookgate.store.postgres.cluster import go
 from tests.cluster.linearizing import Operation, explained, puzzle
 from tests.forwarding import Way, open_way
-from tests.postgres import Server, postgres, programs
+from tests.postgres import Server
 
 GATEWAYS, WORKERS, SESSIONS = 3, 9, 3
 STEPS = 30
@@ -326,14 +326,6 @@ class Recorder:
 
 
 # --- tests ----------------------------------------------------------------------------------------------------------
-
-
-@pytest.fixture
-def server() -> Iterator[Server]:
-    if programs() is None:
-        pytest.skip("this machine has no PostgreSQL server")
-    with postgres() as server:
-        yield server
 
 
 async def _cut_off(chance: random.Random, ways: list[Way]) -> None:

@@ -26,8 +26,8 @@ from hookgate.loop.turn import run_turn
 from hookgate.loop.turn_state import Turn
 from hookgate.processes.rounds import open_rounds
 from hookgate.protocol.approval import ApprovalRequest, CannotAsk, Decide
-from hookgate.protocol.channel import PRESENT, UNLIMITED, ChannelPolicy
 from hookgate.protocol.chat import Chat, Inbound, Outbound
+from hookgate.protocol.chat.channel import PRESENT, UNLIMITED, ChannelPolicy
 from hookgate.protocol.events.event import Event
 from hookgate.protocol.hook.match import Observed
 from hookgate.protocol.hook.stages import BEYOND_V1, Stage

@@ -39,6 +39,12 @@ class Part:
         """The cells of a table, without its heading."""
         return [[cell.strip() for cell in line.strip("|").split("|")] for line in self.lines[2:]]
 
+    @property
+    def said(self) -> list[tuple[str, str]]:
+        """Each command of a console with what it prints."""
+        pieces = "\n".join(self.lines).removeprefix("$ ").split("\n$ ")
+        return [(command, shown.rstrip()) for command, _, shown in (piece.partition("\n") for piece in pieces)]
+
 
 @dataclass(frozen=True)
 class Page:

@@ -21,7 +21,7 @@ from hookgate.assembly.extensions.learning import GUARDING
 from hookgate.assembly.extensions.tools import RESERVED as RESERVED_TOOLS
 from hookgate.channels.terminal.dialogue import YES_OR_NO, Dialogue
 from hookgate.cli.ext.commands import ext
-from hookgate.cli.terminal.keyboard.bindings import PANEL_KEYS
+from hookgate.cli.terminal.keyboard.editor.bindings import PANEL_KEYS
 from hookgate.cli.terminal.trust import question
 from hookgate.config import BASE_ENVIRONMENT, parse
 from hookgate.extensions import logs, trust, variables

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from tests.cli.program import run
-from tests.docs.page import Part, read_page
+from tests.docs.page import read_page
 
 PAGE = read_page(Path(__file__).parents[2] / "docs" / "hook-authors.md")
 
@@ -44,17 +44,11 @@ def folder(tmp_path: Path) -> Path:
     return tmp_path
 
 
-def said(part: Part) -> list[tuple[str, str]]:
-    """Each command with what it prints."""
-    pieces = "\n".join(part.lines).removeprefix("$ ").split("\n$ ")
-    return [(command, shown.rstrip()) for command, _, shown in (piece.partition("\n") for piece in pieces)]
-
-
 async def test_the_commands_print_what_the_page_shows(folder: Path) -> None:
     guard = (folder / "hooks/guard.py").read_text()
     (folder / "hooks/looser.py").write_text(guard.replace('"rm -rf" in command', '"shred" in command'))
     for part in PAGE.marked("console"):
-        for command, shown in said(part):
+        for command, shown in part.said:
             ended = await run(folder, *arguments(command))
             printed = ended.stdout.decode() + ended.stderr.decode()
             assert re.sub(r"\b[0-9]+\.[0-9]+ ms", "N ms", printed).rstrip() == shown, command
@@ -63,7 +57,7 @@ async def test_the_commands_print_what_the_page_shows(folder: Path) -> None:
 async def test_the_other_commands_end_well(folder: Path) -> None:
     for part in PAGE.marked(""):
         if part.language == "console":
-            for command, _ in said(part):
+            for command, _ in part.said:
                 ended = await run(folder, *arguments(command))
                 assert ended.returncode == 0, (command, ended)
 

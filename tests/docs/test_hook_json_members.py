@@ -20,7 +20,6 @@ from hookgate.processes import group, outbox, pipes
 from hookgate.processes.outbox import hook_event_frame, runtime_event_frame
 from hookgate.protocol.chat import Chat, ChatMessage, Inbound
 from hookgate.protocol.codec import encode
-from hookgate.protocol.effects import FileEffect
 from hookgate.protocol.events.event import Event
 from hookgate.protocol.events.payloads import PAYLOADS, GateDecision, Payload
 from hookgate.protocol.hook.hello import hello_params
@@ -41,6 +40,7 @@ from hookgate.protocol.values import (
     ToolResult,
     Usage,
 )
+from hookgate.protocol.values.effects import FileEffect
 from hookgate.sections.hooks import HookDefaults, HookSection
 from tests.docs.chat import INBOUND
 from tests.docs.page import Part, codes, read_page

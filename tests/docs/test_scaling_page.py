@@ -3,11 +3,9 @@ elsewhere (tests/store/postgres/test_message_cost.py); what operators see is sai
 
 from __future__ import annotations
 
-from collections.abc import Generator
 from contextlib import AsyncExitStack
 from pathlib import Path
 
-import pytest
 import trio
 
 from hookgate.assembly.settings import Settings
@@ -15,20 +13,12 @@ from hookgate.channels.web.access.passwords import hashed
 from hookgate.config import load
 from hookgate.sections import Config
 from tests.docs.page import codes, read_page
-from tests.postgres import Server, postgres, programs
+from tests.postgres import Server
 from tests.serve.gateway import get, open_served
 
 ROOT = Path(__file__).parents[2]
 PAGE = read_page(ROOT / "docs" / "scaling.md")
 EVENTS = ("gateway_lost", "gateway_was_away", "database_lost", "others_not_told")
-
-
-@pytest.fixture
-def server() -> Generator[Server]:
-    if programs() is None:
-        pytest.skip("this machine has no PostgreSQL server")
-    with postgres() as server:
-        yield server
 
 
 def configured(folder: Path, address: str) -> Settings:

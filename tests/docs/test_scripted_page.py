@@ -18,7 +18,7 @@ from hookgate.cli.terminal.flags import Flags, settled
 from hookgate.protocol.errors import PASSING, ProviderFault
 from hookgate.providers import scripted
 from tests.cli.program import DEADLINE_S, environment
-from tests.docs.page import Part, codes, read_page
+from tests.docs.page import codes, read_page
 
 PAGE = read_page(Path(__file__).parents[2] / "docs" / "scripted.md")
 TABLES = ("Script", "ScriptStep", "ScriptedCall", "ScriptedFailure")
@@ -42,7 +42,7 @@ async def test_the_commands_print_what_the_page_shows(
     for name, value in environment(home).items():
         monkeypatch.setenv(name, value)
     (console,) = PAGE.marked(f"console{walk}")
-    for command, shown in said(console):
+    for command, shown in console.said:
         program, chat, once, question = shlex.split(command)
         assert (program, chat, once) == ("hookgate", "chat", "--once")
         with trio.fail_after(DEADLINE_S):
@@ -50,12 +50,6 @@ async def test_the_commands_print_what_the_page_shows(
             await run_chat(settled(None), Flags(once=question))
         assert "".join(capsys.readouterr()).rstrip() == shown, command
     structlog.reset_defaults()
-
-
-def said(part: Part) -> list[tuple[str, str]]:
-    """Each command with what it prints."""
-    pieces = "\n".join(part.lines).removeprefix("$ ").split("\n$ ")
-    return [(command, shown.rstrip()) for command, _, shown in (piece.partition("\n") for piece in pieces)]
 
 
 @pytest.mark.parametrize("name", TABLES)

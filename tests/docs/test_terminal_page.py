@@ -10,8 +10,8 @@ import pytest
 import trio
 
 from hookgate.cli.main import hookgate
-from hookgate.cli.terminal import piped
-from hookgate.cli.terminal.keyboard import history
+from hookgate.cli.terminal.keyboard.editor import history
+from hookgate.cli.terminal.once import piped
 from hookgate.program import endings
 from tests.cli.program import DEADLINE_S, environment
 from tests.docs.page import codes, read_page

@@ -28,8 +28,8 @@ from hookgate.protocol.approval import ApprovalRequest
 from hookgate.protocol.catalog import RowState
 from hookgate.protocol.chat import Chat
 from hookgate.protocol.codec import encode
-from hookgate.protocol.effects import effect_members, read_effects
 from hookgate.protocol.values import TOOL_TIMEOUT_S, ToolCall, ToolSpec
+from hookgate.protocol.values.effects import effect_members, read_effects
 from hookgate.redaction import Redactor
 from hookgate.redaction.values import MIN_CHARS
 from hookgate.sections import Config

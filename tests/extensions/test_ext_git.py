@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from hookgate.extensions.folders import Refused
+from hookgate.extensions.folders import InstallRefused
 from hookgate.extensions.git import Git, clone, clone_name, is_url
 from hookgate.extensions.install import install
 from tests.extensions.made import extension, git, repository
@@ -80,7 +80,7 @@ def test_a_repository_without_a_manifest_is_rolled_back(tmp_path: Path) -> None:
     source = tmp_path / "source"
     source.mkdir()
     (source / "README").write_text("")
-    with pytest.raises(Refused) as refused:
+    with pytest.raises(InstallRefused) as refused:
         install(str(repository(source, tmp_path / "empty.git")), tmp_path / "own", git(tmp_path))
     assert str(refused.value) == "installed dir lacks extension.json; aborted and rolled back"
     assert left(tmp_path) == []
@@ -89,7 +89,7 @@ def test_a_repository_without_a_manifest_is_rolled_back(tmp_path: Path) -> None:
 @needs_git
 def test_a_repository_with_a_broken_manifest_is_rolled_back(tmp_path: Path) -> None:
     source = extension(tmp_path / "source", exec="")
-    with pytest.raises(Refused) as refused:
+    with pytest.raises(InstallRefused) as refused:
         install(str(repository(source, tmp_path / "lazy.git")), tmp_path / "own", git(tmp_path))
     assert str(refused.value) == "manifest: exec is required; aborted and rolled back"
     assert left(tmp_path) == []
@@ -99,7 +99,7 @@ def test_a_repository_with_a_broken_manifest_is_rolled_back(tmp_path: Path) -> N
 def test_a_repository_whose_links_lead_outside_is_rolled_back(tmp_path: Path) -> None:
     source = extension(tmp_path / "source")
     (source / "out").symlink_to("/etc/passwd")
-    with pytest.raises(Refused, match="the symbolic link out leads outside, to /etc/passwd; aborted"):
+    with pytest.raises(InstallRefused, match="the symbolic link out leads outside, to /etc/passwd; aborted"):
         install(str(repository(source, tmp_path / "sly.git")), tmp_path / "own", git(tmp_path))
     assert left(tmp_path) == []
 
@@ -116,7 +116,7 @@ def test_a_clone_stays_as_git_made_it(tmp_path: Path) -> None:
 
 @needs_git
 def test_a_repository_that_is_not_there_says_so_in_gits_words(tmp_path: Path) -> None:
-    with pytest.raises(Refused, match=r"^git clone: fatal: .*nowhere\.git") as refused:
+    with pytest.raises(InstallRefused, match=r"^git clone: fatal: .*nowhere\.git") as refused:
         install(f"file://{tmp_path}/nowhere.git", tmp_path / "own", git(tmp_path))
     assert "\n" not in str(refused.value)
     assert left(tmp_path) == []
@@ -124,7 +124,7 @@ def test_a_repository_that_is_not_there_says_so_in_gits_words(tmp_path: Path) ->
 
 def test_what_is_there_already_is_told_before_anything_is_fetched(tmp_path: Path) -> None:
     (tmp_path / "own" / "weather").mkdir(parents=True)
-    with pytest.raises(Refused, match="already exists"):
+    with pytest.raises(InstallRefused, match="already exists"):
         install(f"file://{tmp_path}/nowhere/weather.git", tmp_path / "own", git(tmp_path))
 
 
@@ -132,20 +132,20 @@ def test_what_is_there_already_is_told_before_anything_is_fetched(tmp_path: Path
     "url", ["https://h/..", "https://h/.git", "git@h:..git", "https://h/a\\b.git", "x/\x1b[1m.git"]
 )
 def test_a_url_whose_name_would_lead_elsewhere_is_refused(tmp_path: Path, url: str) -> None:
-    with pytest.raises(Refused, match="the name of its folder would be"):
+    with pytest.raises(InstallRefused, match="the name of its folder would be"):
         install(url, tmp_path / "own", git(tmp_path))
 
 
 @pytest.mark.parametrize("url", ["-x.git", "--upload-pack=touch own.git", "--config=core.pager=x.git"])
 def test_an_option_is_no_url(tmp_path: Path, url: str) -> None:
-    with pytest.raises(Refused, match="is an option, not a URL"):
+    with pytest.raises(InstallRefused, match="is an option, not a URL"):
         install(url, tmp_path / "own", git(tmp_path))
     assert left(tmp_path) == []
 
 
 def test_a_url_that_is_a_command_is_not_run(tmp_path: Path) -> None:
     url = f"ext::sh -c touch%% {tmp_path}/ran %S.git"
-    with pytest.raises(Refused, match="transport 'ext' not allowed"):
+    with pytest.raises(InstallRefused, match="transport 'ext' not allowed"):
         clone(url, tmp_path / "to", git(tmp_path, GIT_ALLOW_PROTOCOL="ext"))
     assert not (tmp_path / "ran").exists()
 
@@ -175,7 +175,7 @@ def test_a_surrounding_git_command_does_not_turn_the_clone_to_itself(tmp_path: P
 
 
 def test_a_machine_without_git_says_so(tmp_path: Path) -> None:
-    with pytest.raises(Refused, match=r"^git clone: git is not installed$"):
+    with pytest.raises(InstallRefused, match=r"^git clone: git is not installed$"):
         clone("https://example.org/weather.git", tmp_path / "to", Git({"PATH": str(tmp_path)}))
 
 
@@ -183,7 +183,7 @@ def test_a_machine_without_git_says_so(tmp_path: Path) -> None:
 def test_a_server_that_never_answers_is_given_up_and_no_process_of_it_stays(tmp_path: Path) -> None:
     with socket.create_server(("127.0.0.1", 0)) as server:
         url = f"git://127.0.0.1:{server.getsockname()[1]}/weather.git"
-        with pytest.raises(Refused, match=r"^git clone: not done after 1\.5 s$"):
+        with pytest.raises(InstallRefused, match=r"^git clone: not done after 1\.5 s$"):
             install(url, tmp_path / "own", git(tmp_path, timeout_s=1.5))
         server.settimeout(10)
         connection, _ = server.accept()
@@ -201,7 +201,7 @@ def test_a_question_is_not_asked_but_answered_with_no(tmp_path: Path) -> None:
         thread = threading.Thread(target=_refuse_once, args=(server,))
         thread.start()
         url = f"http://127.0.0.1:{server.getsockname()[1]}/weather.git"
-        with pytest.raises(Refused, match=r"^git clone: .*terminal prompts disabled"):
+        with pytest.raises(InstallRefused, match=r"^git clone: .*terminal prompts disabled"):
             install(url, tmp_path / "own", git(tmp_path, no_proxy="127.0.0.1", GIT_TERMINAL_PROMPT="1"))
         thread.join(10)
 
@@ -227,7 +227,7 @@ def test_of_two_clones_at_once_one_wins(tmp_path: Path) -> None:
     def one() -> None:
         try:
             install(url, tmp_path / "own", git(tmp_path))
-        except Refused as refused:
+        except InstallRefused as refused:
             told.append(str(refused))
 
     threads = [threading.Thread(target=one) for _ in range(3)]

@@ -13,7 +13,7 @@ from pathlib import Path
 
 import pytest
 
-from hookgate.extensions.folders import Refused, remove_tree, settle, vanish
+from hookgate.extensions.folders import InstallRefused, remove_tree, settle, vanish
 from hookgate.extensions.install import install
 from hookgate.extensions.sdk import SDKS, plugins_folder
 from tests.extensions.made import extension, git
@@ -26,7 +26,7 @@ def put(source: Path | str, folder: Path) -> Path:
 def refusal(source: Path | str, folder: Path) -> str:
     """The text; and nothing is left behind."""
     before = left(folder)
-    with pytest.raises(Refused) as refused:
+    with pytest.raises(InstallRefused) as refused:
         put(source, folder)
     assert left(folder) == before
     return str(refused.value)
@@ -113,7 +113,7 @@ def test_the_root_of_all_folders_is_refused(tmp_path: Path) -> None:
 
 def test_a_folder_that_would_be_copied_into_itself_is_refused(tmp_path: Path) -> None:
     source = extension(tmp_path / "outer")
-    with pytest.raises(Refused, match="holds the folder that extensions are installed to"):
+    with pytest.raises(InstallRefused, match="holds the folder that extensions are installed to"):
         install(str(source), source / "deep" / "own", git(tmp_path))
     assert os.listdir(source) == ["extension.json"]
 
@@ -233,7 +233,7 @@ def test_of_many_at_once_one_wins_and_the_others_are_told(tmp_path: Path) -> Non
         ready.wait(10)
         try:
             put(source, tmp_path)
-        except Refused as refused:
+        except InstallRefused as refused:
             told.append(str(refused))
 
     threads = [threading.Thread(target=one, args=(source,)) for source in sources]
@@ -249,7 +249,7 @@ def test_of_many_at_once_one_wins_and_the_others_are_told(tmp_path: Path) -> Non
 
 def test_a_folder_that_appears_at_the_last_moment_is_kept(tmp_path: Path) -> None:
     aside, destination = extension(tmp_path / ".aside"), extension(tmp_path / "there", "first")
-    with pytest.raises(Refused, match="already exists"):
+    with pytest.raises(InstallRefused, match="already exists"):
         settle(aside, destination)
     assert '"first"' in (destination / "extension.json").read_text()
 

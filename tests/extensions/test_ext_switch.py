@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from hookgate.extensions.discovery import Entry
-from hookgate.extensions.folders import Refused
+from hookgate.extensions.folders import InstallRefused
 from hookgate.extensions.installed import named, switch
 from hookgate.extensions.manifest import read_manifest
 from hookgate.extensions.switch import switched
@@ -88,7 +88,7 @@ def test_a_linked_manifest_stays_a_link(tmp_path: Path) -> None:
 def test_a_broken_manifest_is_not_touched(tmp_path: Path) -> None:
     file = tmp_path / "extension.json"
     file.write_text('{"name": ')
-    with pytest.raises(Refused, match="parse manifest"):
+    with pytest.raises(InstallRefused, match="parse manifest"):
         switch(Entry("global", tmp_path), enabled=False)
     assert file.read_text() == '{"name": '
 
@@ -104,7 +104,7 @@ def test_an_extension_is_found_by_folder_or_manifest_name_or_path(tmp_path: Path
 @pytest.mark.parametrize("name", ["nobody", "", "../g/folder", "/"])
 def test_an_unknown_name_says_so(tmp_path: Path, name: str) -> None:
     entry = Entry("global", extension(tmp_path / "folder"), read_manifest(tmp_path / "folder"))
-    with pytest.raises(Refused) as refused:
+    with pytest.raises(InstallRefused) as refused:
         named(name, [entry])
     assert str(refused.value) == f'extension "{name}" not found'
 
@@ -114,7 +114,7 @@ def test_an_ambiguous_name_lists_the_paths_and_a_path_chooses(tmp_path: Path) ->
         Entry("project", extension(tmp_path / "p" / "same"), read_manifest(tmp_path / "p" / "same")),
         Entry("global", extension(tmp_path / "g" / "other", "same"), read_manifest(tmp_path / "g" / "other")),
     ]
-    with pytest.raises(Refused) as refused:
+    with pytest.raises(InstallRefused) as refused:
         named("same", entries)
     assert str(refused.value).splitlines()[1:] == [f"  {tmp_path}/p/same", f"  {tmp_path}/g/other"]
     assert named(f"{tmp_path}/p/same", entries) is entries[0]

@@ -11,8 +11,8 @@ from hookgate.guards.edited_tests import TestEditGuard
 from hookgate.guards.paths import are_pair, inside, looks_like_test
 from hookgate.guards.plan_first import PlanFirstGuard
 from hookgate.guards.read_first import ReadFirstGuard
-from hookgate.protocol.effects import FileEffect
 from hookgate.protocol.values import ToolCall, ToolResult
+from hookgate.protocol.values.effects import FileEffect
 from tests.guards.asking import STEP, Turn, call, failure, spec_of
 
 

@@ -26,8 +26,8 @@ from hookgate.loop.places import Places
 from hookgate.loop.sessions.transcript import Transcript
 from hookgate.loop.slots import MAX_TURNS, Shared
 from hookgate.protocol.approval import ApprovalRequest, Decide, Decision
-from hookgate.protocol.channel import PRESENT, UNLIMITED, ChannelPolicy
 from hookgate.protocol.chat import Chat, Inbound, Outbound
+from hookgate.protocol.chat.channel import PRESENT, UNLIMITED, ChannelPolicy
 from hookgate.protocol.events.event import Event
 from hookgate.protocol.events.payloads import Payload
 from hookgate.protocol.hook.answers import CONTINUE, Answer, Approve

@@ -18,12 +18,12 @@ from hookgate.hooks.rules import Mount, Rules
 from hookgate.loop.calls.execution_policy import Around, Unredacted
 from hookgate.loop.streaming.shown import Everything, Holding, Shown, Watching
 from hookgate.loop.streaming.written import Written
-from hookgate.protocol.delta import CallPiece, Delta, Thought
 from hookgate.protocol.events.event import Event
 from hookgate.protocol.events.inside import CallEnded, CallProposed, CallWritten, ReplyEnded
 from hookgate.protocol.hook.answers import Answer, Modify
 from hookgate.protocol.hook.match import Observed
 from hookgate.protocol.hook.stages import Question, Stage
+from hookgate.protocol.values.delta import CallPiece, Delta, Thought
 from hookgate.providers.scripted import ScriptedCall
 from hookgate.redaction import Redactor
 from hookgate.tools.extract import Held

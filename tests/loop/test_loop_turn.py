@@ -9,7 +9,7 @@ import pytest
 import trio
 
 from hookgate.loop.calls.reply_calls import with_ids
-from hookgate.protocol.channel import ChannelPolicy
+from hookgate.protocol.chat.channel import ChannelPolicy
 from hookgate.protocol.events.payloads import (
     HookFailed,
     HookModified,

@@ -16,8 +16,8 @@ from hookgate.operations.metrics import metrics
 from hookgate.operations.refused import OperationRefused
 from hookgate.operations.status import TurnStatus, status
 from hookgate.protocol.catalog import StoreFailed
-from hookgate.protocol.channel import Undelivered
 from hookgate.protocol.chat import Chat, Inbound, Outbound
+from hookgate.protocol.chat.channel import Undelivered
 from hookgate.protocol.dataclasses import replace
 from hookgate.serve.run import Served
 from tests.processes import until

@@ -78,11 +78,6 @@ async def open_guard(examples: Path, **env: str) -> AsyncGenerator[Host]:
         yield host
 
 
-def test_the_module_passes_its_own_checks() -> None:
-    run_go("vet", "./extension", "./stdio", "./ext/...", cwd=MODULE)
-    run_go("test", "./extension", "./ext/...", cwd=MODULE)
-
-
 @pytest.mark.parametrize("name", [*EXAMPLES])
 async def test_every_example_starts_with_frames_that_a_host_reads_and_ends(
     examples: Path, name: str, tmp_path: Path

@@ -6,8 +6,8 @@ from collections.abc import Callable
 
 import pytest
 
-from hookgate.protocol.delta import Delta
 from hookgate.protocol.values import Json, LLMRequest, Message
+from hookgate.protocol.values.delta import Delta
 
 
 @pytest.fixture

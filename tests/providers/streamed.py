@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
-from hookgate.protocol.delta import CallPiece, Delta
+from hookgate.protocol.values.delta import CallPiece, Delta
 
 
 def written(heard: Sequence[Delta]) -> list[tuple[str, str, str]]:

@@ -13,9 +13,9 @@ import pytest
 import trio
 
 from hookgate.protocol.codec import decode
-from hookgate.protocol.delta import Delta
 from hookgate.protocol.interfaces import Provider
 from hookgate.protocol.values import LLMReply, LLMRequest, Message, ToolSpec
+from hookgate.protocol.values.delta import Delta
 from hookgate.providers.anthropic import open_anthropic
 from hookgate.providers.openai import open_openai
 

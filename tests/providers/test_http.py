@@ -16,9 +16,9 @@ from resource import RUSAGE_SELF, getrusage
 import pytest
 import trio
 
-from hookgate.protocol.delta import Delta
 from hookgate.protocol.errors import ProviderFailed, ProviderFault
 from hookgate.protocol.values import LLMRequest
+from hookgate.protocol.values.delta import Delta
 from hookgate.providers import sse
 from hookgate.providers.openai import open_openai
 from hookgate.providers.patience import Deadlines

@@ -8,9 +8,9 @@ from collections.abc import Callable
 import pytest
 import trio
 
-from hookgate.protocol.delta import CallPiece, Delta
 from hookgate.protocol.errors import BadMessage, ProviderFailed
 from hookgate.protocol.values import LLMRequest, Message, ProposedCall
+from hookgate.protocol.values.delta import CallPiece, Delta
 from hookgate.providers.scripted import Script, ScriptedCall, ScriptedProvider, ScriptStep
 from tests.providers.streamed import words, written
 

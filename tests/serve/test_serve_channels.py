@@ -7,7 +7,7 @@ from typing import get_args
 
 from hookgate.control.gateway import gateway_methods
 from hookgate.operations.channels import ChannelStatus
-from hookgate.protocol.channel import ChannelState, Reception
+from hookgate.protocol.chat.channel import ChannelState, Reception
 from hookgate.serve.readiness import Readiness
 from tests.cli.program import run
 from tests.serve.gateway import configured, get, open_served

@@ -9,7 +9,7 @@ import trio
 
 from hookgate.protocol.values import ToolCall
 from hookgate.skills import shelf as shelves
-from hookgate.skills.place import Place
+from hookgate.skills.place import SkillFolder
 from hookgate.skills.shelf import MAX_SKILLS, Found, Problem, Shelf, arranged
 from hookgate.skills.skill import Skill
 from hookgate.skills.tool import MAX_LISTED_FILES, SkillTool, skill_spec
@@ -35,7 +35,7 @@ def test_the_first_of_one_name_counts_in_the_order_of_places_and_folders(tmp_pat
     (first / "notes").mkdir()
     (first / "README.md").write_text("no skill")
     written(first, ".half", "half")
-    found = Shelf().look([Place(first), Place(tmp_path / "missing"), Place(second)])
+    found = Shelf().look([SkillFolder(first), SkillFolder(tmp_path / "missing"), SkillFolder(second)])
     assert (names(found), found.problems) == (["test", "deploy"], ())
     assert [(it.skill.folder, it.by) for it in found.shadowed] == [(second / "z", first / "b")]
 
@@ -43,7 +43,7 @@ def test_the_first_of_one_name_counts_in_the_order_of_places_and_folders(tmp_pat
 def test_a_broken_one_is_a_problem_and_the_others_load(tmp_path: Path) -> None:
     written(tmp_path, "good", "good")
     written(tmp_path, "bad", "bad").write_text("no head")
-    found = Shelf().look([Place(tmp_path), Place(tmp_path / "gone", named=True)])
+    found = Shelf().look([SkillFolder(tmp_path), SkillFolder(tmp_path / "gone", named=True)])
     assert names(found) == ["good"]
     assert [it.text for it in found.problems] == [
         f"skill load: {tmp_path}/gone: there is no such folder",
@@ -62,7 +62,9 @@ def test_no_link_leads_out_of_its_folder(tmp_path: Path) -> None:
     written(place, "real", "real")
     (place / "same").symlink_to("real")
     (tmp_path / "project" / "linked").symlink_to(tmp_path / "outside")
-    found = Shelf().look([Place(place), Place(tmp_path / "project" / "linked", within=tmp_path / "project")])
+    found = Shelf().look(
+        [SkillFolder(place), SkillFolder(tmp_path / "project" / "linked", within=tmp_path / "project")]
+    )
     assert names(found) == ["real"]
     assert [it.skill.folder.name for it in found.shadowed] == ["same"]
     reasons = {it.folder.name: it.reason for it in found.problems}
@@ -76,7 +78,7 @@ def test_no_link_leads_out_of_its_folder(tmp_path: Path) -> None:
 def test_a_place_may_be_one_skill(tmp_path: Path) -> None:
     written(tmp_path, "deploy", "deploy")
     written(tmp_path / "deploy", "inner", "inner")
-    assert names(Shelf().look([Place(tmp_path / "deploy")])) == ["deploy"]
+    assert names(Shelf().look([SkillFolder(tmp_path / "deploy")])) == ["deploy"]
 
 
 def test_there_are_not_more_than_the_limit(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -87,7 +89,7 @@ def test_there_are_not_more_than_the_limit(tmp_path: Path, monkeypatch: pytest.M
     monkeypatch.setattr(shelves, "MAX_ENTRIES", 2)
     for name in "abc":
         written(tmp_path, name, name)
-    crowded = Shelf().look([Place(tmp_path)])
+    crowded = Shelf().look([SkillFolder(tmp_path)])
     assert ([it.reason for it in crowded.problems], crowded.skills) == (["it holds more than 2 names"], ())
 
 
@@ -98,22 +100,22 @@ def test_what_is_one_too_many_is_not_read_until_there_is_room(
     first, second = written(tmp_path, "a", "a"), written(tmp_path, "b", "b")
     second.write_bytes(b"no skill at all")
     shelf = Shelf()
-    full = shelf.look([Place(tmp_path)])
+    full = shelf.look([SkillFolder(tmp_path)])
     assert (names(full), [it.reason for it in full.problems]) == (["a"], ["there are 1 skills already"])
     first.unlink()
-    assert "three dashes" in shelf.look([Place(tmp_path)]).problems[0].reason
+    assert "three dashes" in shelf.look([SkillFolder(tmp_path)]).problems[0].reason
 
 
 def test_a_changed_file_is_read_again_and_an_unchanged_one_is_not(tmp_path: Path) -> None:
     changing, staying = written(tmp_path, "a", "a"), written(tmp_path, "b", "b")
     shelf = Shelf()
-    before = shelf.look([Place(tmp_path)])
+    before = shelf.look([SkillFolder(tmp_path)])
     changing.write_text("---\nname: a\ndescription: New.\n---\nOtherwise.\n")
-    after = shelf.look([Place(tmp_path)])
+    after = shelf.look([SkillFolder(tmp_path)])
     assert after.skills[0].description == "New."
     assert after.skills[1] is before.skills[1]
     staying.unlink()
-    assert names(shelf.look([Place(tmp_path)])) == ["a"]
+    assert names(shelf.look([SkillFolder(tmp_path)])) == ["a"]
 
 
 # --- the tool -----------------------------------------------------------------------------------------------
@@ -128,7 +130,7 @@ async def test_the_tool_gives_the_skill_as_the_file_is_now(tmp_path: Path) -> No
     file, shelf = written(tmp_path, "deploy", "deploy"), Shelf()
 
     def look() -> Found:
-        return shelf.look([Place(tmp_path)])
+        return shelf.look([SkillFolder(tmp_path)])
 
     tool = SkillTool(skill_spec(look().skills), look, tmp_path / "elsewhere")
     assert await asked(tool, "deploy") == "# Skill: deploy\n\nAbout deploy.\n\n---\n\nDo it."
@@ -146,7 +148,7 @@ async def test_the_result_says_what_lies_beside_it_where_file_tools_can_read_it(
         (file.parent / f"part{number:02}.md").write_text("")
 
     def look() -> Found:
-        return shelf.look([Place(tmp_path / "skills")])
+        return shelf.look([SkillFolder(tmp_path / "skills")])
 
     shown = await asked(SkillTool(skill_spec(look().skills), look, tmp_path), "deploy")
     assert "\n\n---\n\nPaths in this skill count from skills/deploy, where there are: part00.md, part01.md" in shown

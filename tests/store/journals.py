@@ -7,7 +7,6 @@ from pathlib import Path
 
 from hookgate.protocol.approval import ApprovalRequest, Voter
 from hookgate.protocol.chat import Chat, Inbound, Outbound
-from hookgate.protocol.effects import FileEffect, ProcessEffect
 from hookgate.protocol.hook.answers import CONTINUE, Deny, Modify, Respond
 from hookgate.protocol.hook.judgement import Judgement
 from hookgate.protocol.journal.audit import CallAudit
@@ -15,6 +14,7 @@ from hookgate.protocol.journal.decisions import StoredGrant, StoredRequest, Vote
 from hookgate.protocol.journal.people import StoredPerson
 from hookgate.protocol.journal.values import Approval, Arrival, Asked, CallRecord, Conversation, Draft, Intent
 from hookgate.protocol.values import Decode, Fault, Message, ProposedCall, Step, ToolCall, ToolResult
+from hookgate.protocol.values.effects import FileEffect, ProcessEffect
 from hookgate.store.journal import StoredJournal, open_journal
 
 DAY_S = 86400.0

@@ -14,7 +14,7 @@ from zipfile import ZIP_DEFLATED, ZipFile
 import pytest
 from PIL import Image
 
-from hookgate.protocol.media import MediaReference, MediaRefused, file_name, inline, media_reference
+from hookgate.protocol.chat.media import MediaReference, MediaRefused, file_name, inline, media_reference
 from hookgate.store.media import FileMedia, MediaLimits
 from hookgate.store.media.sniffing import Most
 

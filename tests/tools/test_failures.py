@@ -6,8 +6,8 @@ from typing import get_args
 
 import pytest
 
-from hookgate.protocol.effects import ProcessEffect
 from hookgate.protocol.values import Fault, FaultKind
+from hookgate.protocol.values.effects import ProcessEffect
 from hookgate.tools.errors import ToolError
 from hookgate.tools.failures import HINTS, failed, failure, faulted, meant, removed, success
 

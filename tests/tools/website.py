@@ -41,7 +41,7 @@ class Site:
             await stream.aclose()
 
 
-def reply(status: int, body: bytes, **headers: str) -> bytes:
+def reply(status: int, body: bytes = b"", **headers: str) -> bytes:
     given = {"Content-Length": str(len(body)), "Connection": "close"}
     given |= {name.replace("_", "-"): value for name, value in headers.items()}
     lines = "".join(f"{name}: {value}\r\n" for name, value in given.items())

@@ -12,11 +12,11 @@ from hookgate.loop.doors.guests import Guests
 from hookgate.loop.gateway import Gateway
 from hookgate.protocol.approval import Decision, Outcome, Voter
 from hookgate.protocol.chat import Chat, Inbound
+from hookgate.protocol.chat.media import MediaStore
 from hookgate.protocol.interfaces import Redactor
 from hookgate.protocol.journal.decisions import StoredRequest
 from hookgate.protocol.journal.interfaces import Journal
 from hookgate.protocol.journal.values import NOWHERE, Accepted, Upstream
-from hookgate.protocol.media import MediaStore
 from hookgate.protocol.values import LLMRequest
 
 

@@ -8,7 +8,7 @@ from hookgate.loop.doors.door import Door, Quota
 from hookgate.loop.doors.doors import STRANGER, Doors
 from hookgate.loop.doors.pairing import OPERATOR_ROLE
 from hookgate.protocol.approval import Voter
-from hookgate.protocol.channel import ChannelPolicy
+from hookgate.protocol.chat.channel import ChannelPolicy
 from hookgate.protocol.hook.match import Globs
 from hookgate.sections import Config
 from hookgate.sections.gateway import KEYED, ChannelSection, HttpSection

@@ -44,17 +44,16 @@ _RUNS_FOLDERS = re.compile(
     r"(python|pypy)[0-9.]*|node|deno|bun|go|cargo|ruby|perl|php|java|dotnet|uv|npm|pnpm|yarn|poetry"
 )
 _FIRST_LINE_BYTES = 256
-_NAME_BYTES = 255
-"""Of a name in a folder, on all file systems that are in use."""
 
 
 def brought_by(program: Runnable, workspace: Path) -> Iterator[Path]:
     """The files and folders whose change would change what runs, there or not, wherever they lie. Blocks."""
     directory = Path(program.directory)
     for word in program.command:
-        for part in filter(_may_be_path, {word, word.partition("=")[2]}):
+        for part in {word, word.partition("=")[2]} - {""}:
             yield from _file(directory / part, workspace)
-            if _runs_folders(program) and (directory / part).is_dir():
+            # By os.path, here and below: code and other long arguments are no names, and pathlib fails at them.
+            if _runs_folders(program) and os.path.isdir(directory / part):
                 yield directory / part
     yield from _modules(program)
     for word in _looked_up(program):
@@ -64,14 +63,9 @@ def brought_by(program: Runnable, workspace: Path) -> Iterator[Path]:
         yield from (directory / folder for folder in folders if folder)
 
 
-def _may_be_path(word: str) -> bool:
-    """Code and other long arguments are no names, and asking for such a file fails."""
-    return bool(word) and all(len(os.fsencode(name)) <= _NAME_BYTES for name in word.split("/"))
-
-
 def _file(path: Path, workspace: Path) -> Iterator[Path]:
     """A script and its folder: what lies beside it is what it imports. Nothing of a word that names no file."""
-    if path.suffix not in _SUFFIXES and not path.is_file():
+    if path.suffix not in _SUFFIXES and not os.path.isfile(path):
         return
     yield path
     folder = path.parent.resolve()

@@ -16,7 +16,7 @@ from hookgate.protocol.dataclasses import dataclass
 from hookgate.protocol.hook.match import Globs, Matcher
 from hookgate.sections import Config
 from hookgate.sections.tools import McpSection
-from hookgate.tools.mcp.asked import approval_text
+from hookgate.tools.mcp.connect_request import approval_text
 from hookgate.tools.mcp.connections import Connections, open_connections
 from hookgate.tools.mcp.manage import APPROVED, McpConnect, McpDisconnect, McpList
 from hookgate.tools.mcp.roster import Place, Roster

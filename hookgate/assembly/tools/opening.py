@@ -20,11 +20,11 @@ from hookgate.assembly.settings import Settings
 from hookgate.config import ConfigError
 from hookgate.loop.calls.execution_policy import Around, Compare
 from hookgate.protocol.catalog import StoreFailed
+from hookgate.protocol.chat.media import MediaStore
 from hookgate.protocol.dataclasses import dataclass, replace
 from hookgate.protocol.hook.match import Globs
 from hookgate.protocol.interfaces import Redactor, Tool
 from hookgate.protocol.journal.interfaces import Journal
-from hookgate.protocol.media import MediaStore
 from hookgate.protocol.values import ToolCall, ToolSpec
 from hookgate.protocol.zot.names import EXTENSION
 from hookgate.sections import Config
@@ -87,24 +87,16 @@ async def open_toolset(
 ) -> Toolset:
     """The built-ins that `tools.enabled` covers, and what surrounds the calls of all tools. Raises ConfigError."""
     config, section = settings.config, settings.config.tools
-    environment = configuration.base_environment()
-    folder = configuration.workspace_folder(config)
-    # There from the first run on: what is not there a sandbox cannot hide.
-    with suppress(OSError):
-        configuration.runtime_directory().mkdir(mode=0o700, parents=True, exist_ok=True)
     keeping = keeping_of(settings)
-    limits = Limits(section.sandbox, section.sandbox_network == "open")
-    sandbox = await stack.enter_async_context(open_shelter(folder, environment, limits, keeping))
-    seals = Seals(keeping.sealed, seals_folder())
-    stack.callback(seals.close)
-    await trio.to_thread.run_sync(seals.restore)
+    sandbox, seals = await _open_walls(stack, settings, keeping)
     background = await stack.enter_async_context(open_background(sandbox.tmp, seals.running))
     catalog = await _open_catalog(stack, config)
     descriptions = StoredDescriptions(catalog)
     registry = Registry(descriptions.get)
     _follow(registry, descriptions)
-    workspace = Workspace(folder, keeping, keeping.hidden)
+    workspace = Workspace(configuration.workspace_folder(config), keeping, keeping.hidden)
     media = _media(config, journal)
+    environment = configuration.base_environment()
     built_in = Parts(workspace, sandbox, environment, background, section.web_fetch_private, section.output)
     if settings.serving:
         built_in = replace(built_in, media=media, redactor=redactor)
@@ -113,11 +105,34 @@ async def open_toolset(
     around = _around(section, workspace, background)
     watches = around.watches if recorder is None else (recorder.watch, *around.watches)
     around = replace(around, watches=watches, redactor=redactor, running=partial(_running, seals))
-    around = replace(around, media=media, keeps_files=settings.serving)
-    chosen = selection(section, registry)
-    rechecks = Rechecks(keeping, seals)
-    parts = (registry, chosen, around, sandbox, catalog, descriptions, recorder, keeping, seals, rechecks, media)
-    return Toolset(*parts)
+    return Toolset(
+        registry=registry,
+        selection=selection(section, registry),
+        around=replace(around, media=media, keeps_files=settings.serving),
+        sandbox=sandbox,
+        catalog=catalog,
+        descriptions=descriptions,
+        recorder=recorder,
+        keeping=keeping,
+        seals=seals,
+        rechecks=Rechecks(keeping, seals),
+        media=media,
+    )
+
+
+async def _open_walls(stack: AsyncExitStack, settings: Settings, keeping: Keeping) -> tuple[Shelter, Seals]:
+    """What commands run within, and what tells whether they have changed what guards hookgate."""
+    config, section = settings.config, settings.config.tools
+    # There from the first run on: what is not there a sandbox cannot hide.
+    with suppress(OSError):
+        configuration.runtime_directory().mkdir(mode=0o700, parents=True, exist_ok=True)
+    limits = Limits(section.sandbox, section.sandbox_network == "open")
+    folder, environment = configuration.workspace_folder(config), configuration.base_environment()
+    sandbox = await stack.enter_async_context(open_shelter(folder, environment, limits, keeping))
+    seals = Seals(keeping.sealed, seals_folder())
+    stack.callback(seals.close)
+    await trio.to_thread.run_sync(seals.restore)
+    return sandbox, seals
 
 
 def _media(config: Config, journal: Journal | None) -> MediaStore:

@@ -22,7 +22,7 @@ from hookgate.protocol.events.inside import StepBegan
 from hookgate.protocol.hook.match import Globs
 from hookgate.sections import Config
 from hookgate.skills import TOOL
-from hookgate.skills.place import Place
+from hookgate.skills.place import SkillFolder
 from hookgate.tools.registry import Registry
 
 if TYPE_CHECKING:
@@ -75,7 +75,7 @@ class Skills:
         self._shelf: Shelf | None = None
         self._offered: tuple[Skill, ...] = ()
         self._told: set[str] = set()
-        self._brought: tuple[FoundExtensions | None, tuple[Place, ...]] = (None, ())
+        self._brought: tuple[FoundExtensions | None, tuple[SkillFolder, ...]] = (None, ())
         self.tell: Callable[[str], None] | None = None
         """For one that is found broken later; None: the log has it."""
         self.mount: Mount = observer("skills", (StepBegan.kind,), self._before_model)
@@ -142,23 +142,23 @@ class Skills:
         self._shelf = self._shelf or Shelf()
         return believed(self._shelf.look(self._places()), self._recheck)
 
-    def _places(self) -> Iterator[Place]:
+    def _places(self) -> Iterator[SkillFolder]:
         """In the order in which names count."""
         section = self._config.skills
-        yield from (Place(Path(folder).expanduser().absolute(), named=True) for folder in section.folders)
+        yield from (SkillFolder(Path(folder).expanduser().absolute(), named=True) for folder in section.folders)
         if section.project:
-            yield from (Place(self._workspace / folder, self._workspace) for folder in PROJECT_FOLDERS)
-        yield Place(configuration.skills_folder())
-        yield Place(configuration.zot_home(self._config) / ZOT_FOLDER)
+            yield from (SkillFolder(self._workspace / folder, self._workspace) for folder in PROJECT_FOLDERS)
+        yield SkillFolder(configuration.skills_folder())
+        yield SkillFolder(configuration.zot_home(self._config) / ZOT_FOLDER)
         yield from self._of_extensions()
 
-    def _of_extensions(self) -> tuple[Place, ...]:
+    def _of_extensions(self) -> tuple[SkillFolder, ...]:
         """What their manifests name; made once for each set that is loaded."""
         found = self._extensions.found if self._extensions is not None else None
         if found is None or not found.candidates:
             return ()
         if self._brought[0] is not found:
             named = ((Path(os.path.realpath(it.directory)), it.manifest.skills) for it in found.candidates)
-            places = (Place(folder / path, folder, named=True) for folder, paths in named for path in paths)
+            places = (SkillFolder(folder / path, folder, named=True) for folder, paths in named for path in paths)
             self._brought = (found, tuple(places))
         return self._brought[1]

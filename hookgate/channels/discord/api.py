@@ -16,6 +16,7 @@ from urllib.parse import urlsplit
 import trio
 
 from hookgate.channels.discord.limits import Limits
+from hookgate.channels.platforms import failing
 from hookgate.channels.platforms.requests import (
     MAX_ANSWER,
     Answer,
@@ -35,21 +36,22 @@ MAX_WHY = 300
 CDN = ("cdn.discordapp.com", "media.discordapp.net")
 
 
-class ApiFailed(Exception):
+class ApiFailed(failing.ApiFailed):
     """`status`: of HTTP, 0: it was not reached. `code`: its own number of what is wrong, 0: none."""
 
+    platform = "Discord"
+
     def __init__(self, status: int, why: str, code: int = 0, retry_after_s: float | None = None) -> None:
-        super().__init__(why)
-        self.status, self.why, self.code, self.retry_after_s = status, why, code, retry_after_s
+        super().__init__(why, retry_after_s)
+        self.status, self.code = status, code
 
     @property
     def is_revoked(self) -> bool:
-        """The token is none, or none any more."""
         return self.status == 401
 
     @property
     def is_final(self) -> bool:
-        """The same would be refused again: it is wrong, its place is gone, or not the bot's to write in."""
+        """It is wrong, its place is gone, or not the bot's to write in."""
         return 400 <= self.status < 500 and self.status not in (401, 408, 429)
 
 

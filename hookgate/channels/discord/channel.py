@@ -13,15 +13,15 @@ from hookgate.channels.discord.connection import Connection
 from hookgate.channels.discord.incoming.inbox import MAX_FILE
 from hookgate.channels.discord.outgoing.formatting import formatted
 from hookgate.channels.discord.outgoing.messages import MOST, Messages
-from hookgate.channels.platforms.asking import Asking
+from hookgate.channels.platforms.asking import ApprovalCards
 from hookgate.channels.platforms.channel import PlatformChannel
 from hookgate.channels.platforms.files import File, filename
 from hookgate.channels.platforms.outgoing import replied_to
 from hookgate.channels.platforms.requests import Upload
 from hookgate.channels.platforms.typing import Typing
-from hookgate.protocol.channel import ChannelLimits, Undelivered
 from hookgate.protocol.chat import Chat, Outbound
-from hookgate.protocol.media import MediaStore
+from hookgate.protocol.chat.channel import ChannelLimits, Undelivered
+from hookgate.protocol.chat.media import MediaStore
 
 # Of the 2,000 characters that the platform takes, some are for a mark and for what formatting adds.
 LIMITS = ChannelLimits(
@@ -41,7 +41,13 @@ class DiscordChannel(PlatformChannel):
     limits = LIMITS
 
     def __init__(
-        self, name: str, messages: Messages, asking: Asking, typing: Typing, connection: Connection, media: MediaStore
+        self,
+        name: str,
+        messages: Messages,
+        asking: ApprovalCards,
+        typing: Typing,
+        connection: Connection,
+        media: MediaStore,
     ) -> None:
         super().__init__(name, asking, typing, connection, media)
         self._messages = messages

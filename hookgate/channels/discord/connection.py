@@ -6,7 +6,7 @@ from hookgate.channels.discord.api import ApiFailed
 from hookgate.channels.discord.settings import DiscordSettings
 from hookgate.channels.platforms.reception import Connecting
 from hookgate.channels.platforms.sockets import SocketClosed
-from hookgate.protocol.channel import ChannelState
+from hookgate.protocol.chat.channel import ChannelState
 
 PORTAL = "https://discord.com/developers/applications"
 REVOKED = 4004

@@ -26,7 +26,7 @@ from hookgate.channels.discord.outgoing.cards import DiscordCards
 from hookgate.channels.discord.outgoing.messages import Messages
 from hookgate.channels.discord.settings import DiscordSettings
 from hookgate.channels.discord.wire import Application, GatewayBot, User
-from hookgate.channels.platforms.asking import Asking
+from hookgate.channels.platforms.asking import ApprovalCards
 from hookgate.channels.platforms.leases import Lease
 from hookgate.channels.platforms.parts import PlatformParts
 from hookgate.channels.platforms.reception import run_again
@@ -54,7 +54,7 @@ async def open_discord(settings: DiscordSettings, parts: PlatformParts) -> Async
     connection = Connection(settings)
     async with open_api(settings.api_url, settings.token) as api, trio.open_nursery() as nursery:
         messages = Messages(api)
-        asking = Asking(settings.name, DiscordCards(messages), parts)
+        asking = ApprovalCards(settings.name, DiscordCards(messages), parts)
         typing = Typing(settings.name, messages.show_typing, TYPING_S)
         receiving = _Receiving(settings, parts, api, connection, asking)
         for task in (asking.run, typing.run, receiving.run):
@@ -76,7 +76,7 @@ class _Receiving:
     parts: PlatformParts
     api: Api
     connection: Connection
-    asking: Asking
+    asking: ApprovalCards
     shards: dict[Shard, tuple[Connection, Lease]] = field(default_factory=dict[Shard, tuple[Connection, Lease]])
 
     async def run(self) -> None:

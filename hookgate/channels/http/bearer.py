@@ -8,7 +8,7 @@ from collections.abc import Callable
 from starlette.requests import Request
 
 from hookgate.channels.http.keys import Keys
-from hookgate.channels.http.requests import Refused, wait
+from hookgate.channels.http.requests import HttpRefused, wait
 from hookgate.processes.rates import Rate
 from hookgate.protocol.journal.keys import Key
 
@@ -27,8 +27,8 @@ class Bearers:
         self._failed = Rate(20, 3.0), Rate(200, 0.3)
 
     def admit(self, request: Request) -> Key:
-        """Raises Refused: 401 where no key is shown that is known, 403 where it is for something else, 429 where too
-        many were tried that are not."""
+        """Raises HttpRefused: 401 where no key is shown that is known, 403 where it is for something else, 429 where
+        too many were tried that are not."""
         scheme, _, shown = request.headers.get("authorization", "").partition(" ")
         key = self._keys.holder(shown.strip()) if scheme.lower() == SCHEME else None
         if key is None:
@@ -36,9 +36,11 @@ class Bearers:
             wait(by_address, request.client.host if request.client else "")
             wait(by_all, "")
             why = "this key is not known" if shown else "show a key: Authorization: Bearer hg_..."
-            raise Refused(401, why, _challenge("invalid_token" if shown else ""))
+            raise HttpRefused(401, why, _challenge("invalid_token" if shown else ""))
         if key.channel != self._channel:
-            raise Refused(403, f"this key is for {key.channel}, not for {self._channel}", _challenge(NOT_FOR_THIS))
+            raise HttpRefused(
+                403, f"this key is for {key.channel}, not for {self._channel}", _challenge(NOT_FOR_THIS)
+            )
         return key
 
     def admit_operator(self, request: Request) -> Key:
@@ -46,7 +48,7 @@ class Bearers:
         key = self.admit(request)
         if not self.operates(key):
             why = f"{key.channel}:{key.name} does not have the role {OPERATOR_ROLE}"
-            raise Refused(403, why, _challenge(NOT_FOR_THIS))
+            raise HttpRefused(403, why, _challenge(NOT_FOR_THIS))
         return key
 
     def operates(self, key: Key) -> bool:

@@ -19,7 +19,7 @@ BODY_S = 30.0
 """For a whole body of JSON."""
 
 
-class Refused(Exception):
+class HttpRefused(Exception):
     """The request is answered with this status and line."""
 
     def __init__(self, status: int, why: str, headers: Mapping[str, str] | None = None) -> None:
@@ -32,16 +32,16 @@ class Gone(Exception):
 
 
 def wait(rate: Rate, who: str) -> None:
-    """Raises Refused for who asks too often."""
+    """Raises HttpRefused for who asks too often."""
     if wait_s := rate.take(who):
-        raise Refused(429, f"too often; again in {wait_s} s", {"retry-after": str(wait_s)})
+        raise HttpRefused(429, f"too often; again in {wait_s} s", {"retry-after": str(wait_s)})
 
 
 async def read_body(request: Request, most: int, within_s: float) -> bytes:
-    """Raises Refused and Gone."""
+    """Raises HttpRefused and Gone."""
     declared = request.headers.get("content-length", "")
     if declared.isdigit() and int(declared) > most:
-        raise Refused(413, f"more than {most} bytes")
+        raise HttpRefused(413, f"more than {most} bytes")
     body = bytearray()
     with trio.move_on_after(within_s):
         while True:
@@ -50,22 +50,22 @@ async def read_body(request: Request, most: int, within_s: float) -> bytes:
                 raise Gone
             body += message.get("body", b"")
             if len(body) > most:
-                raise Refused(413, f"more than {most} bytes")
+                raise HttpRefused(413, f"more than {most} bytes")
             if not message.get("more_body", False):
                 return bytes(body)
-    raise Refused(408, f"not all of it came within {within_s:g} s")
+    raise HttpRefused(408, f"not all of it came within {within_s:g} s")
 
 
 async def read_json(request: Request, most: int = JSON_BYTES, within_s: float = 0.0) -> Mapping[str, Any]:
-    """An object; any page can send what is not declared as JSON. `within_s` 0: BODY_S. Raises Refused and Gone."""
+    """An object; any page can send what is not declared as JSON. `within_s` 0: BODY_S. Raises HttpRefused, Gone."""
     if request.headers.get("content-type", "").partition(";")[0].strip() != "application/json":
-        raise Refused(415, "the body has to be application/json")
+        raise HttpRefused(415, "the body has to be application/json")
     try:
         value = decode(await read_body(request, most, within_s or BODY_S))
     except (BadMessage, UnicodeDecodeError) as error:
-        raise Refused(400, f"no JSON: {error}") from None
+        raise HttpRefused(400, f"no JSON: {error}") from None
     if not isinstance(value, dict):
-        raise Refused(400, "no JSON object")
+        raise HttpRefused(400, "no JSON object")
     return cast("dict[str, Any]", value)
 
 
@@ -81,7 +81,7 @@ def text_of(members: Mapping[str, Any], name: str, most: int = JSON_BYTES) -> st
     if value is None:
         return ""
     if not isinstance(value, str) or len(value) > most:
-        raise Refused(400, f"{name} has to be a text of at most {most} characters")
+        raise HttpRefused(400, f"{name} has to be a text of at most {most} characters")
     return value
 
 

@@ -10,8 +10,8 @@ import trio
 from hookgate.channels.live.items import Sent, Streamed, begins
 from hookgate.channels.live.listening import Listener, Listening
 from hookgate.channels.live.telling import Telling
-from hookgate.protocol.channel import ChannelLimits, ChannelState
 from hookgate.protocol.chat import Chat, Outbound
+from hookgate.protocol.chat.channel import ChannelLimits, ChannelState
 from hookgate.protocol.events.event import Event
 from hookgate.protocol.journal.cluster import Cluster
 

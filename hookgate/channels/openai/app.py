@@ -14,12 +14,12 @@ from starlette.requests import Request
 from starlette.responses import Response as HttpResponse
 from starlette.routing import Route
 
-from hookgate.channels.http.requests import Gone, Refused, answer, read_body
+from hookgate.channels.http.requests import Gone, HttpRefused, answer, read_body
 from hookgate.channels.http.server import App, Receive, Scope, Send
 from hookgate.channels.openai.answers.answer import Answer
 from hookgate.channels.openai.answers.answering import Whole
 from hookgate.channels.openai.answers.past import replay
-from hookgate.channels.openai.asking import Asking, Posted
+from hookgate.channels.openai.asking import Posted, RequestReader
 from hookgate.channels.openai.completions.chunks import Completion
 from hookgate.channels.openai.completions.wire import read_completion_request
 from hookgate.channels.openai.errors import ApiError, bad_request, turn_failed
@@ -60,7 +60,7 @@ KINDS = {
 class OpenAIApi:
     def __init__(self, settings: OpenAISettings, parts: OpenAIParts, serving: Serving) -> None:
         self._settings, self._parts, self._started = settings, parts, int(time())
-        self._asking = Asking(settings, parts)
+        self._asking = RequestReader(settings, parts)
         self._serving = serving
         self._load, self._aside = Load(), trio.CapacityLimiter(ASIDE)
 
@@ -76,7 +76,7 @@ class OpenAIApi:
         ]
         errors = {
             ApiError: _told,
-            Refused: _refused,
+            HttpRefused: _refused,
             StoreFailed: _not_stored,
             Gone: _gone,
             404: _nothing,
@@ -87,7 +87,7 @@ class OpenAIApi:
     # --- who asks ---
 
     def _admit(self, request: Request) -> Key:
-        """Raises Refused and ApiError."""
+        """Raises HttpRefused and ApiError."""
         key = self._parts.bearers.admit(request)
         if why := self._parts.refuses(key.name):
             raise ApiError(403, why, None, "not_heard", "permission_error")
@@ -156,7 +156,7 @@ class OpenAIApi:
         return answer({"id": named, "object": "response", "deleted": True})
 
     async def _known(self, request: Request) -> tuple[str, tuple[Chat, tuple[Exchange, ...], int]]:
-        """The response that the path names, and where it was said. Raises Refused and ApiError."""
+        """The response that the path names, and where it was said. Raises HttpRefused and ApiError."""
         key, named = self._admit(request), request.path_params["id"]
         found = await self._asking.answered(key.name, named)
         if found is None:
@@ -166,7 +166,7 @@ class OpenAIApi:
     async def _posted(
         self, request: Request, key: Key, read: Callable[[Mapping[str, Any]], Wanted]
     ) -> tuple[Posted, Wanted]:
-        """Raises ApiError, Refused and Gone."""
+        """Raises ApiError, HttpRefused and Gone."""
         if request.headers.get("content-type", "").partition(";")[0].strip() != "application/json":
             raise ApiError(415, "the body has to be application/json")
         declared = request.headers.get("content-length", "")
@@ -210,7 +210,7 @@ async def _told(_request: Request, error: Exception) -> HttpResponse:
 
 
 async def _refused(request: Request, error: Exception) -> HttpResponse:
-    assert isinstance(error, Refused)  # noqa: S101 - as it is registered
+    assert isinstance(error, HttpRefused)  # noqa: S101 - as it is registered
     code, kind = KINDS.get(error.status, (None, "invalid_request_error"))
     return await _told(request, ApiError(error.status, error.why, None, code, kind, error.headers or {}))
 

@@ -39,11 +39,11 @@ from hookgate.channels.openai.said import (
 from hookgate.channels.openai.settings import DEFAULT_MODEL, OpenAIParts, OpenAISettings
 from hookgate.channels.openai.wire import Function
 from hookgate.protocol.chat import Chat, Inbound
-from hookgate.protocol.client_input import ClientInput
+from hookgate.protocol.chat.client_input import ClientInput
+from hookgate.protocol.chat.media import MediaRefused, inline
 from hookgate.protocol.dataclasses import dataclass, replace
 from hookgate.protocol.journal.values import Conversation
 from hookgate.protocol.journal.views import Exchange
-from hookgate.protocol.media import MediaRefused, inline
 from hookgate.protocol.values import Json, Message
 
 MOST_SAID = 100_000
@@ -53,7 +53,7 @@ REPEATED_S = 600.0
 
 
 @dataclass(frozen=True, slots=True)
-class Asked:
+class PlacedRequest:
     """`exchanges`: what was said there before, where the request goes on with something. `repeats`: its client may
     send it again by itself; `kept`: that, or what comes next, may be much later."""
 
@@ -86,11 +86,11 @@ class _Given:
     kept: bool = False
 
 
-class Asking:
+class RequestReader:
     def __init__(self, settings: OpenAISettings, parts: OpenAIParts) -> None:
         self._channel, self._parts = settings.name, parts
 
-    async def completion(self, posted: Posted, request: CompletionRequest) -> Asked:
+    async def completion(self, posted: Posted, request: CompletionRequest) -> PlacedRequest:
         """Raises ApiError and StoreFailed."""
         identity, agent = identify(posted.headers, posted.body), self._chosen(request.model, posted.user)
         said = read_messages(request.messages)
@@ -102,7 +102,7 @@ class Asking:
         linked = await self._linked(where, agent, said)
         return await self._asked(posted, given, *(linked or (where, said, ())))
 
-    async def response(self, posted: Posted, request: ResponseRequest) -> Asked:
+    async def response(self, posted: Posted, request: ResponseRequest) -> PlacedRequest:
         """Raises ApiError and StoreFailed."""
         identity, agent = identify(posted.headers, posted.body), self._chosen(request.model, posted.user)
         said = read_input(request)
@@ -117,7 +117,7 @@ class Asking:
                 raise bad_request(told, "previous_response_id", "previous_response_not_found")
             chat, exchanges, at = before
             if (again := _known(exchanges[at + 1 :], Place(chat, where.message), identity)) is not None:
-                return Asked(Place(chat, again.message_id), again, (), True)
+                return PlacedRequest(Place(chat, again.message_id), again, (), True)
             said = replace(said, messages=tuple(map(_as_known, said.messages)))
             if agent_of(chat) == agent and at == len(exchanges) - 1:
                 given = replace(given, identity=replace(identity, keeper="server"))
@@ -141,12 +141,12 @@ class Asking:
 
     async def _asked(
         self, posted: Posted, given: _Given, where: Place, said: Said, exchanges: tuple[Exchange, ...]
-    ) -> Asked:
+    ) -> PlacedRequest:
         identity = given.identity
         may_repeat = identity.key != "" or RETRIES in posted.headers
         before = exchanges or await self._before(where, identity)
         if (known := _known(before, where, identity)) is not None:
-            return Asked(Place(known.chat, known.message_id), known, (), True)
+            return PlacedRequest(Place(known.chat, known.message_id), known, (), True)
         tail = await self._kept(self._tail(said, exchanges, identity), where.chat)
         choice = given.options.get("tool_choice")
         ours = self._parts.tools(where.chat) if given.functions or choice is not None else ()
@@ -154,7 +154,7 @@ class Asking:
         client = ClientInput(said.system, tail.messages, tools, given.options)
         its = (where.chat, tail.text, tail.media, where.message, tail.replaces)
         inbound = Inbound(*its, client=client, trace=trace_of(posted.headers))
-        return Asked(where, inbound, exchanges, may_repeat, identity.key != "" or given.kept)
+        return PlacedRequest(where, inbound, exchanges, may_repeat, identity.key != "" or given.kept)
 
     def agent(self, model: str) -> str:
         """Raises ApiError; empty: none is chosen."""

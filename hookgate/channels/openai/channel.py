@@ -11,12 +11,12 @@ from contextlib import contextmanager
 from hookgate.channels.openai.answers.answer import Answer
 from hookgate.channels.openai.answers.calls import own_call, own_call_ended, theirs
 from hookgate.channels.openai.files import with_files_named
-from hookgate.protocol.channel import PRESENT, UNLIMITED, unwatched
 from hookgate.protocol.chat import Chat, Outbound
+from hookgate.protocol.chat.channel import PRESENT, UNLIMITED, unwatched
+from hookgate.protocol.chat.media import MediaStore
 from hookgate.protocol.events.event import Event
 from hookgate.protocol.events.inside import CallEnded, ReplyEnded
 from hookgate.protocol.events.payloads import ApprovalDecided, ApprovalRequested, TurnEnd, TurnStart
-from hookgate.protocol.media import MediaStore
 from hookgate.protocol.values import Step
 
 OBSERVED = tuple(it.kind for it in (TurnStart, TurnEnd, ReplyEnded, CallEnded, ApprovalRequested, ApprovalDecided))

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from hookgate.protocol.catalog import StoreFailed
 from hookgate.protocol.chat import Outbound
+from hookgate.protocol.chat.media import MediaStore, media_reference
 from hookgate.protocol.dataclasses import replace
-from hookgate.protocol.media import MediaStore, media_reference
 
 
 async def with_files_named(outbound: Outbound, store: MediaStore) -> Outbound:

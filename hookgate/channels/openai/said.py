@@ -7,7 +7,7 @@ from collections.abc import Container, Iterable, Mapping, Sequence
 from hookgate.channels.openai.completions.wire import ChatMessage, CompletionRequest, Part
 from hookgate.channels.openai.errors import bad_request
 from hookgate.channels.openai.wire import Function
-from hookgate.protocol.client_input import CLIENT
+from hookgate.protocol.chat.client_input import CLIENT
 from hookgate.protocol.dataclasses import dataclass
 from hookgate.protocol.values import Json, Message, ProposedCall, ToolSpec
 

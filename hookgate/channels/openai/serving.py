@@ -13,7 +13,7 @@ from hookgate.channels.http.server import STREAMS, Send
 from hookgate.channels.openai.answers.answer import Piece
 from hookgate.channels.openai.answers.answering import Answering, Whole
 from hookgate.channels.openai.answers.calls import OwnCall
-from hookgate.channels.openai.asking import Asked
+from hookgate.channels.openai.asking import PlacedRequest
 from hookgate.channels.openai.channel import OpenAIChannel
 from hookgate.channels.openai.errors import ApiError, stopping, unauthorized
 from hookgate.channels.openai.forgetting import Forgetting
@@ -100,7 +100,7 @@ class Serving:
         self._settings, self._parts, self._channel, self._ends = settings, parts, channel, ends
         self._answering = Answering(settings, parts, channel)
 
-    async def serve(self, client: Client, asked: Asked, *, stream: bool) -> None:
+    async def serve(self, client: Client, asked: PlacedRequest, *, stream: bool) -> None:
         """Raises ApiError where nothing was answered yet, and StoreFailed where the message could not be stored."""
         headers = [(SESSION.encode(), asked.place.session.encode("latin-1", "replace"))]
         # From before a turn can begin, so that nothing of it is missed.
@@ -127,7 +127,7 @@ class Serving:
             response.raw_headers.extend(headers)
             await response(client.request.scope, client.request.receive, client.send)
 
-    async def _until_answered(self, client: Client, asked: Asked, accepted: Accepted) -> Whole | ApiError:
+    async def _until_answered(self, client: Client, asked: PlacedRequest, accepted: Accepted) -> Whole | ApiError:
         ended: Whole | ApiError = stopping()
         tell = client.tell if client.begun else _nothing
         streams: set[trio.CancelScope] = client.request.scope[STREAMS]

@@ -9,11 +9,11 @@ from typing import Literal
 from hookgate.channels.http.bearer import Bearers
 from hookgate.channels.http.keys import Keys
 from hookgate.protocol.chat import Chat, Inbound
+from hookgate.protocol.chat.media import MediaStore
 from hookgate.protocol.dataclasses import dataclass
 from hookgate.protocol.interfaces import Replacing
 from hookgate.protocol.journal.interfaces import Journal
 from hookgate.protocol.journal.values import Accepted
-from hookgate.protocol.media import MediaStore
 
 DEFAULT_MODEL = "hookgate"
 """Stands for the agent that answers where nothing else is said."""

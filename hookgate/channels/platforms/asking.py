@@ -13,8 +13,8 @@ import trio
 from hookgate.channels.platforms import cards
 from hookgate.channels.platforms.parts import PlatformParts
 from hookgate.protocol.approval import ApprovalRequest, Outcome, Voter
-from hookgate.protocol.channel import Undelivered
 from hookgate.protocol.chat import Chat, Outbound
+from hookgate.protocol.chat.channel import Undelivered
 from hookgate.protocol.dataclasses import dataclass, replace
 from hookgate.protocol.journal.decisions import Standing
 
@@ -62,7 +62,7 @@ class Cards(Protocol):
         ...
 
 
-class Asking:
+class ApprovalCards:
     """For the channel's `send` and `edit`, where they are given a card. `run` tells those who press what has come of
     it."""
 

@@ -8,22 +8,24 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Awaitable, Callable, Sequence
 
-from hookgate.channels.platforms.asking import Asking
+from hookgate.channels.platforms.asking import ApprovalCards
 from hookgate.channels.platforms.files import File, read_files
 from hookgate.channels.platforms.outgoing import Begun, written
 from hookgate.channels.platforms.reception import Connecting
 from hookgate.channels.platforms.typing import Typing
 from hookgate.protocol.approval import ApprovalRequest
-from hookgate.protocol.channel import ChannelLimits, ChannelState
 from hookgate.protocol.chat import Chat, Outbound
+from hookgate.protocol.chat.channel import ChannelLimits, ChannelState
+from hookgate.protocol.chat.media import MediaStore
 from hookgate.protocol.events.event import Event
-from hookgate.protocol.media import MediaStore
 
 
 class PlatformChannel(ABC):
     limits: ChannelLimits
 
-    def __init__(self, name: str, asking: Asking, typing: Typing, connection: Connecting, media: MediaStore) -> None:
+    def __init__(
+        self, name: str, asking: ApprovalCards, typing: Typing, connection: Connecting, media: MediaStore
+    ) -> None:
         self.name = name
         self._asking, self._typing = asking, typing
         self._connection, self._media = connection, media

@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 import mimetypes
-from collections.abc import Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from typing import NamedTuple
 
-from hookgate.channels.platforms.said import Attachment
+import trio
+
+from hookgate.channels.platforms.said import Attachment, Said
 from hookgate.protocol.chat import Chat
+from hookgate.protocol.chat.media import MediaRefused, MediaStore, file_name, inline, media_reference
 from hookgate.protocol.dataclasses import replace
-from hookgate.protocol.media import MediaStore, file_name, inline, media_reference
+
+FETCH_TRIES, FETCH_PAUSE_S = 3, 1.0
 
 
 class File(NamedTuple):
@@ -42,6 +46,43 @@ async def _read(store: MediaStore, url: str) -> File | None:
         return File(held.type, held.content, held.name) if held is not None else None
     found = await store.read(reference.digest)
     return File(*found, reference.name) if found is not None else None
+
+
+class Unfetched(Exception):
+    """A file that cannot be had. `again_s`: another try may have it in so many seconds; None: none will."""
+
+    def __init__(self, why: str, again_s: float | None = None) -> None:
+        super().__init__(why)
+        self.again_s = again_s
+
+
+async def keep_attachments(
+    store: MediaStore, said: Said, most: int, fetch: Callable[[Attachment], Awaitable[bytes]]
+) -> tuple[tuple[str, ...], list[str]]:
+    """The references to what somebody has sent, and a line for each file that is not taken: it has more than `most`
+    bytes, or `fetch` raises Unfetched. Raises StoreFailed."""
+    media, notes = list[str](), list[str]()
+    for attachment in said.attachments:
+        try:
+            if attachment.size > most:
+                raise MediaRefused(f"it has more than {most // 1_000_000} MB")
+            content = await _fetched(attachment, fetch)
+            media.append(await keep_attachment(store, said.chat, attachment, content))
+        except (Unfetched, MediaRefused) as error:
+            notes.append(f"[{attachment.kind}: not taken, {error}]")
+    return tuple(media), notes
+
+
+async def _fetched(attachment: Attachment, fetch: Callable[[Attachment], Awaitable[bytes]]) -> bytes:
+    """Raises Unfetched."""
+    for _ in range(FETCH_TRIES - 1):
+        try:
+            return await fetch(attachment)
+        except Unfetched as error:
+            if error.again_s is None:
+                raise
+            await trio.sleep(error.again_s)
+    return await fetch(attachment)
 
 
 async def keep_attachment(store: MediaStore, chat: Chat, attachment: Attachment, content: bytes) -> str:

@@ -6,10 +6,10 @@ from collections.abc import Awaitable, Callable, Sequence
 
 from hookgate.protocol.approval import Decision, Outcome, Voter
 from hookgate.protocol.chat import Inbound
+from hookgate.protocol.chat.media import MediaStore
 from hookgate.protocol.dataclasses import dataclass
 from hookgate.protocol.journal.interfaces import Journal
 from hookgate.protocol.journal.values import Accepted, Upstream
-from hookgate.protocol.media import MediaStore
 
 
 @dataclass(frozen=True, slots=True)

@@ -12,7 +12,7 @@ import trio
 
 from hookgate.processes.backoff import backoff_s
 from hookgate.protocol.catalog import StoreFailed
-from hookgate.protocol.channel import ChannelState, Reception
+from hookgate.protocol.chat.channel import ChannelState, Reception
 
 log = structlog.get_logger("hookgate.channels")
 

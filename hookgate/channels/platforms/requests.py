@@ -6,8 +6,7 @@ Every failure leaves as Unreached, in words of our own: addresses and headers ho
 
 from __future__ import annotations
 
-import ssl
-from collections.abc import AsyncGenerator, Iterable, Iterator, Mapping, Sequence
+from collections.abc import AsyncGenerator, Iterable, Mapping, Sequence
 from contextlib import aclosing, asynccontextmanager
 from dataclasses import field
 from typing import cast
@@ -15,11 +14,10 @@ from typing import cast
 import httpx
 import trio
 
-from hookgate.processes.causes import unreached
+from hookgate.network.causes import is_tls, unreached
+from hookgate.network.https import CONNECT_S, Body, trust_store
 from hookgate.protocol.dataclasses import dataclass
 
-CONNECT_S = 10.0
-PIECE_BYTES = 256 << 10
 MAX_ANSWER = 32 << 20
 MAX_CONNECTIONS = 8
 
@@ -102,16 +100,15 @@ class Requests:
         except (httpx.InvalidURL, UnicodeEncodeError):
             # The original quotes the address, which may hold a token.
             raise Unreached("the token or the address of the API cannot stand in a request") from None
-        built.stream = _Body(b"".join(cast("Iterable[bytes]", built.stream)))
+        built.stream = Body(b"".join(cast("Iterable[bytes]", built.stream)))
         return built
 
 
 @asynccontextmanager
 async def open_requests(base: str, connections: int = MAX_CONNECTIONS) -> AsyncGenerator[Requests]:
     """For a server at this address."""
-    context = trust_store() if base.startswith("https:") else ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
     client = httpx.AsyncClient(
-        verify=context,
+        verify=trust_store(tls=base.startswith("https:")),
         headers={"User-Agent": "hookgate", "Accept-Encoding": "identity"},
         timeout=httpx.Timeout(None, connect=CONNECT_S),
         limits=httpx.Limits(max_connections=connections),
@@ -124,33 +121,10 @@ async def open_requests(base: str, connections: int = MAX_CONNECTIONS) -> AsyncG
             await client.aclose()
 
 
-def trust_store() -> ssl.SSLContext:
-    context = httpx.create_ssl_context(trust_env=False)
-    context.load_default_certs()
-    return context
-
-
 def _lead(request: httpx.Request, address: str) -> None:
     """Name and certificate stay those of the URL; `Host` has been set from it."""
     request.extensions = {**request.extensions, "sni_hostname": request.url.raw_host.decode("ascii")}
     request.url = request.url.copy_with(host=address)
-
-
-class _Body(httpx.AsyncByteStream):
-    """As a plain iterator: a generator of httpx's that is cancelled in the middle would be left to the garbage
-    collector."""
-
-    def __init__(self, body: bytes) -> None:
-        self._rest = memoryview(body)
-
-    def __aiter__(self) -> _Body:
-        return self
-
-    async def __anext__(self) -> bytes:
-        piece, self._rest = self._rest[:PIECE_BYTES], self._rest[PIECE_BYTES:]
-        if not piece:
-            raise StopAsyncIteration
-        return bytes(piece)
 
 
 async def _read(response: httpx.Response, most: int) -> bytes:
@@ -168,17 +142,11 @@ async def _read(response: httpx.Response, most: int) -> bytes:
     return b"".join(parts)
 
 
-def _causes(error: BaseException | None) -> Iterator[BaseException]:
-    while error is not None:
-        yield error
-        error = error.__cause__ or error.__context__
-
-
 def _meaning(error: Exception) -> str:
     match error:
         case httpx.ConnectTimeout():
             return f"it did not accept a connection within {CONNECT_S:g} s"
-        case httpx.ConnectError() if any(isinstance(it, ssl.SSLError) for it in _causes(error)):
+        case httpx.ConnectError() if is_tls(error):
             return "it could not prove who it is (TLS failed)"
         case httpx.ConnectError():
             return unreached(error)

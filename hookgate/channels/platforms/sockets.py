@@ -11,8 +11,8 @@ from urllib.parse import urlsplit
 import trio
 from trio_websocket import ConnectionClosed, ConnectionRejected, WebSocketConnection, wrap_client_stream
 
-from hookgate.channels.platforms.requests import trust_store
-from hookgate.processes.causes import unreached
+from hookgate.network.causes import unreached
+from hookgate.network.https import trust_store
 
 CONNECT_S = 15.0
 SEND_S = 10.0

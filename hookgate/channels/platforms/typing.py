@@ -6,8 +6,8 @@ from collections.abc import Awaitable, Callable
 
 import trio
 
-from hookgate.protocol.channel import Undelivered
 from hookgate.protocol.chat import Chat
+from hookgate.protocol.chat.channel import Undelivered
 from hookgate.protocol.dataclasses import dataclass
 from hookgate.protocol.events.event import Event
 from hookgate.protocol.events.payloads import TurnEnd, TurnStart

@@ -14,6 +14,7 @@ from urllib.parse import urlsplit
 
 import trio
 
+from hookgate.channels.platforms import failing
 from hookgate.channels.platforms.requests import MAX_ANSWER, Answer, Request, Requests, Unreached, open_requests
 from hookgate.channels.slack.settings import Secret
 
@@ -29,21 +30,23 @@ PASSING = frozenset(
 """The same may work later."""
 
 
-class ApiFailed(Exception):
+class ApiFailed(failing.ApiFailed):
     """`code`: the platform's own word, empty: it was not reached, or did not answer as it should."""
 
+    platform = "Slack"
+
     def __init__(self, code: str, why: str, retry_after_s: float | None = None) -> None:
-        super().__init__(why)
-        self.code, self.why, self.retry_after_s = code, why, retry_after_s
+        super().__init__(why, retry_after_s)
+        self.code = code
 
     @property
     def is_revoked(self) -> bool:
         return self.code in REVOKED
 
     @property
-    def may_pass(self) -> bool:
-        """By itself, or once a person has given the bot what it needs."""
-        return not self.code or self.code in PASSING or self.code == "missing_scope" or self.is_revoked
+    def is_final(self) -> bool:
+        """A chat may be gone, archived or left. What the bot lacks, a scope or a token, a person may give it."""
+        return bool(self.code) and not (self.code in PASSING or self.code == "missing_scope" or self.is_revoked)
 
 
 class Api:

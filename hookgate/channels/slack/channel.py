@@ -5,22 +5,22 @@ from __future__ import annotations
 from collections.abc import Awaitable, Callable, Sequence
 from functools import partial
 
-from hookgate.channels.platforms.asking import Asking
+from hookgate.channels.platforms.asking import ApprovalCards
 from hookgate.channels.platforms.channel import PlatformChannel
 from hookgate.channels.platforms.files import File
 from hookgate.channels.platforms.outgoing import written
-from hookgate.channels.platforms.requests import CONNECT_S
 from hookgate.channels.platforms.typing import Typing
 from hookgate.channels.slack.api import CALL_S, UPLOAD_S
 from hookgate.channels.slack.connection import Connection
 from hookgate.channels.slack.incoming.inbox import MAX_FILE
 from hookgate.channels.slack.outgoing.messages import Messages, Text
 from hookgate.channels.slack.outgoing.streams import Streams
+from hookgate.network.https import CONNECT_S
 from hookgate.processes.rates import Rate
-from hookgate.protocol.channel import ChannelLimits, Undelivered
 from hookgate.protocol.chat import Chat, Outbound
+from hookgate.protocol.chat.channel import ChannelLimits, Undelivered
+from hookgate.protocol.chat.media import MediaStore
 from hookgate.protocol.dataclasses import dataclass
-from hookgate.protocol.media import MediaStore
 
 # The platform takes 4,000 of a message that is changed; what is left is for its marks.
 LIMITS = ChannelLimits(
@@ -49,7 +49,7 @@ class SlackChannel(PlatformChannel):
     limits = LIMITS
 
     def __init__(
-        self, name: str, ways: Ways, asking: Asking, typing: Typing, connection: Connection, media: MediaStore
+        self, name: str, ways: Ways, asking: ApprovalCards, typing: Typing, connection: Connection, media: MediaStore
     ) -> None:
         super().__init__(name, asking, typing, connection, media)
         self._messages, self._streams = ways.messages, ways.streams

@@ -10,7 +10,7 @@ import structlog
 import trio
 from pydantic import ValidationError
 
-from hookgate.channels.platforms.asking import Asking
+from hookgate.channels.platforms.asking import ApprovalCards
 from hookgate.channels.platforms.leases import Lease
 from hookgate.channels.platforms.parts import PlatformParts
 from hookgate.channels.platforms.reception import run_again
@@ -55,7 +55,7 @@ async def open_slack(settings: SlackSettings, parts: PlatformParts) -> AsyncGene
     connection, threads = Connection(settings), Threads(settings.name, parts.journal)
     async with open_api(settings.api_url, settings.token) as api, trio.open_nursery() as nursery:
         messages, streams = Messages(api), Streams(settings.name, api)
-        asking = Asking(settings.name, SlackCards(messages), parts)
+        asking = ApprovalCards(settings.name, SlackCards(messages), parts)
         await threads.load()
         webhook = Webhook(connection, settings.other) if settings.mode == "webhook" else None
         typing = Typing(settings.name, messages.show_at_work, AT_WORK_S)
@@ -79,11 +79,11 @@ class _Receiving:
     streams: Streams
     lease: Lease
 
-    async def run(self, asking: Asking, threads: Threads) -> None:
+    async def run(self, asking: ApprovalCards, threads: Threads) -> None:
         await self.parts.ready()
         await run_again(self.connection, partial(self._begin, asking, threads))
 
-    async def _begin(self, asking: Asking, threads: Threads) -> None:
+    async def _begin(self, asking: ApprovalCards, threads: Threads) -> None:
         me = await self._me()
         self.streams.team = me.team_id
         if self.api.scopes is not None and (missing := sorted(SCOPES - self.api.scopes)):
@@ -112,12 +112,12 @@ class _Receiving:
         except ValidationError:
             raise ApiFailed("", "it does not say who the bot is") from None
 
-    async def _inbox(self, reader: Reader, asking: Asking, threads: Threads) -> Inbox:
+    async def _inbox(self, reader: Reader, asking: ApprovalCards, threads: Threads) -> Inbox:
         """Which goes on where the last one has left off, in whichever gateway. Raises StoreFailed."""
         place = await self.parts.journal.intake.offset(self.settings.name, reader.me.user_id)
         return Inbox(reader, self.api, self.parts, threads, asking.press, Place(place))
 
-    async def _receive(self, reader: Reader, asking: Asking, threads: Threads) -> None:
+    async def _receive(self, reader: Reader, asking: ApprovalCards, threads: Threads) -> None:
         """One gateway has the sockets: with several, events would come to either, and the place that is stored could
         be before or behind what the other one has still in hand."""
         inbox = await self._inbox(reader, asking, threads)

@@ -11,6 +11,7 @@ from contextlib import asynccontextmanager
 from hashlib import sha256
 from typing import Any, cast
 
+from hookgate.channels.platforms import failing
 from hookgate.channels.platforms.requests import (
     MAX_ANSWER,
     Answer,
@@ -26,20 +27,26 @@ UPLOAD_S = 120.0
 JSON = {"Content-Type": "application/json"}
 
 
-class ApiFailed(Exception):
-    """`code`: the platform's own, 0: it was not reached. `retry_after_s`, `moved_to`: as it says."""
+class ApiFailed(failing.ApiFailed):
+    """`code`: the platform's own, 0: it was not reached. `moved_to`: as it says."""
+
+    platform = "Telegram"
 
     def __init__(self, code: int, why: str, retry_after_s: float | None = None, moved_to: int | None = None) -> None:
-        super().__init__(why)
-        self.code, self.why, self.retry_after_s, self.moved_to = code, why, retry_after_s, moved_to
+        super().__init__(why, retry_after_s)
+        self.code, self.moved_to = code, moved_to
 
     def says(self, *words: str) -> bool:
         return self.code == 400 and any(word in self.why.lower() for word in words)
 
     @property
     def is_revoked(self) -> bool:
-        """The token is none, or none any more."""
         return self.code in (401, 404)
+
+    @property
+    def is_final(self) -> bool:
+        """What was wrong with a request stays wrong; a chat may be gone, or have blocked the bot."""
+        return self.code in (400, 403, 413)
 
 
 class Api:

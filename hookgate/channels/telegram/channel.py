@@ -8,11 +8,10 @@ from __future__ import annotations
 from collections.abc import Awaitable, Callable, Sequence
 from functools import partial
 
-from hookgate.channels.platforms.asking import Asking
+from hookgate.channels.platforms.asking import ApprovalCards
 from hookgate.channels.platforms.channel import PlatformChannel
 from hookgate.channels.platforms.files import File
 from hookgate.channels.platforms.outgoing import replied_to
-from hookgate.channels.platforms.requests import CONNECT_S
 from hookgate.channels.platforms.typing import Typing
 from hookgate.channels.telegram.api import CALL_S, UPLOAD_S
 from hookgate.channels.telegram.connection import Connection
@@ -20,9 +19,10 @@ from hookgate.channels.telegram.incoming.inbox import MAX_FILE
 from hookgate.channels.telegram.outgoing.files import MAX_CAPTION, FileCall, file_calls
 from hookgate.channels.telegram.outgoing.formatting import formatted
 from hookgate.channels.telegram.outgoing.messages import Messages, Text
-from hookgate.protocol.channel import ChannelLimits, Undelivered
+from hookgate.network.https import CONNECT_S
 from hookgate.protocol.chat import Chat, Outbound
-from hookgate.protocol.media import MediaStore
+from hookgate.protocol.chat.channel import ChannelLimits, Undelivered
+from hookgate.protocol.chat.media import MediaStore
 
 # The platform takes 4096 units; what is left is for a mark, or a word about a topic that is gone.
 LIMITS = ChannelLimits(
@@ -41,7 +41,13 @@ class TelegramChannel(PlatformChannel):
     limits = LIMITS
 
     def __init__(
-        self, name: str, messages: Messages, asking: Asking, typing: Typing, connection: Connection, media: MediaStore
+        self,
+        name: str,
+        messages: Messages,
+        asking: ApprovalCards,
+        typing: Typing,
+        connection: Connection,
+        media: MediaStore,
     ) -> None:
         super().__init__(name, asking, typing, connection, media)
         self._messages = messages

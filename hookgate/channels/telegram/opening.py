@@ -12,7 +12,7 @@ import structlog
 import trio
 from pydantic import ValidationError
 
-from hookgate.channels.platforms.asking import Asking
+from hookgate.channels.platforms.asking import ApprovalCards
 from hookgate.channels.platforms.leases import Lease
 from hookgate.channels.platforms.parts import PlatformParts
 from hookgate.channels.platforms.reception import run_again
@@ -60,7 +60,7 @@ async def open_telegram(settings: TelegramSettings, parts: PlatformParts) -> Asy
     async with open_api(settings.api_url, settings.token) as api, trio.open_nursery() as nursery:
         messages = Messages(api, moves)
         typing = Typing(settings.name, messages.show_typing, TYPING_S)
-        asking = Asking(settings.name, TelegramCards(api, messages), parts)
+        asking = ApprovalCards(settings.name, TelegramCards(api, messages), parts)
         await moves.load()
         webhook = await _webhook(settings, parts, api, connection)
         lease = Lease(parts.journal.cluster, settings.name, connection, shared=webhook is not None)
@@ -92,11 +92,11 @@ class _Receiving:
     webhook: Webhook | None
     lease: Lease
 
-    async def run(self, asking: Asking, moves: Moves) -> None:
+    async def run(self, asking: ApprovalCards, moves: Moves) -> None:
         await self.parts.ready()
         await run_again(self.connection, partial(self._begin, asking, moves))
 
-    async def _begin(self, asking: Asking, moves: Moves) -> None:
+    async def _begin(self, asking: ApprovalCards, moves: Moves) -> None:
         me = await self._me()
         receive = partial(self._poll, me, asking, moves)
         if self.webhook is not None:
@@ -133,10 +133,10 @@ class _Receiving:
         await self._tell_commands(self.parts.commands())
         await receive()
 
-    def _inbox(self, me: Me, asking: Asking, moves: Moves) -> Inbox:
+    def _inbox(self, me: Me, asking: ApprovalCards, moves: Moves) -> Inbox:
         return Inbox(Reader(self.settings.name, me), self.api, self.parts, moves, asking.press)
 
-    async def _poll(self, me: Me, asking: Asking, moves: Moves) -> None:
+    async def _poll(self, me: Me, asking: ApprovalCards, moves: Moves) -> None:
         inbox = self._inbox(me, asking, moves)
         place = await self.parts.journal.intake.offset(self.settings.name, inbox.account)
         await Polling(self.api, inbox, self.connection, place).run()

@@ -14,7 +14,6 @@ import trio
 
 from hookgate.channels.approving import USUAL, Picture, asking
 from hookgate.channels.printable import RESET, coloured, named, printable
-from hookgate.channels.terminal.asked import Asked
 from hookgate.channels.terminal.dialogue import WHOLE, Console, Dialogue, Size, hold
 from hookgate.channels.terminal.display.answer import Answer, prepare
 from hookgate.channels.terminal.display.attachment import attachment
@@ -22,10 +21,11 @@ from hookgate.channels.terminal.display.working import Working
 from hookgate.channels.terminal.display.wrapping import wrapped
 from hookgate.channels.terminal.held import Held
 from hookgate.channels.terminal.panels import drawn
+from hookgate.channels.terminal.questions import OpenQuestions
 from hookgate.channels.terminal.screen import Screen
 from hookgate.protocol.approval import GRANTS, ApprovalRequest, CannotAsk, Decide, Decision
-from hookgate.protocol.channel import PRESENT, UNLIMITED
 from hookgate.protocol.chat import Chat, Outbound
+from hookgate.protocol.chat.channel import PRESENT, UNLIMITED
 from hookgate.protocol.events.event import Event
 from hookgate.protocol.values import ToolCall
 
@@ -66,7 +66,7 @@ class Terminal:
         self.tells_refusals = True
         """Of calls that nobody can be asked about; else a notice says that."""
         self._question: Dialogue | None = None
-        self._asked = Asked()
+        self._questions = OpenQuestions()
         self._over_at = 0.0
         self._one_at_a_time = trio.Lock()
         self._held = Held(self.between)
@@ -207,10 +207,10 @@ class Terminal:
             self.between(f"· {outcome.text}")
 
     def shows_whole(self, request: ApprovalRequest) -> bool:
-        return self._asked.shows_whole(request.id)
+        return self._questions.shows_whole(request.id)
 
     def viewed(self, request: str) -> None:
-        self._asked.viewed(request)
+        self._questions.viewed(request)
 
     @property
     def asks(self) -> bool:
@@ -229,11 +229,11 @@ class Terminal:
         answer any more."""
         if self._console is None:
             return None
-        with self._asked.among(dialogue):
+        with self._questions.among(dialogue):
             if self.asks and self.screen.live:
-                self.screen.write(f"  (this is {self._asked.place})\n")
+                self.screen.write(f"  (this is {self._questions.place})\n")
             async with self._one_at_a_time:
-                self._asked.begin(dialogue)
+                self._questions.begin(dialogue)
                 return await self._hold(dialogue, self._console)
 
     async def _hold(self, dialogue: Dialogue, console: Console) -> str | None:

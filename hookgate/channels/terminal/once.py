@@ -7,8 +7,8 @@ from collections.abc import Callable
 from hookgate.channels.printable import named
 from hookgate.channels.terminal.channel import NAME, Terminal
 from hookgate.protocol.approval import ApprovalRequest, CannotAsk, Decide, Decision
-from hookgate.protocol.channel import PRESENT, UNLIMITED
 from hookgate.protocol.chat import Chat, Outbound
+from hookgate.protocol.chat.channel import PRESENT, UNLIMITED
 
 NOBODY = "nobody can be asked here: this is no terminal (--yes approves)"
 YES = "--yes"

@@ -6,8 +6,9 @@ from collections.abc import Iterator, Mapping
 from difflib import unified_diff
 from functools import lru_cache
 
-from hookgate.channels.web.shapes import Card, moment
+from hookgate.channels.web.shapes import Card
 from hookgate.protocol.approval import usual_title
+from hookgate.protocol.codec import rfc3339
 from hookgate.protocol.journal.decisions import Standing
 from hookgate.protocol.values import Json
 
@@ -33,7 +34,7 @@ def card(standing: Standing, *, may: bool) -> Card:
         of=(sum(vote.approved for vote in standing.votes), stored.required),
         grants=shown.grants,
         always=shown.always,
-        expires_at=moment(stored.expires_at) if stored.expires_at else None,
+        expires_at=rfc3339(stored.expires_at) if stored.expires_at else None,
         may=may,
     )
 

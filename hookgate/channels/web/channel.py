@@ -21,11 +21,12 @@ from hookgate.channels.web.rendering import flush, run_rendering
 from hookgate.channels.web.running import Running
 from hookgate.channels.web.said import OBSERVED, TRACED, traced
 from hookgate.channels.web.settings import WebParts, WebSettings
-from hookgate.channels.web.shapes import ShownMessage, Snapshot, ToolState, moment
+from hookgate.channels.web.shapes import ShownMessage, Snapshot, ToolState
 from hookgate.channels.web.waiting import Waiting, queued
 from hookgate.protocol.approval import Voter
-from hookgate.protocol.channel import UNLIMITED, ChannelState, unwatched
 from hookgate.protocol.chat import Chat, Inbound, Outbound
+from hookgate.protocol.chat.channel import UNLIMITED, ChannelState, unwatched
+from hookgate.protocol.codec import rfc3339
 from hookgate.protocol.events.event import Event
 from hookgate.protocol.events.inside import PicturesKept
 from hookgate.protocol.events.payloads import (
@@ -195,7 +196,7 @@ class WebChannel:
         feed.queued.pop(inbound.message_id, None)
         feed.running = Running(inbound.message_id)
         files, replaces = past.media(inbound.media), bool(inbound.replaces)
-        shown = ShownMessage(inbound.message_id, "user", inbound.text, "", moment(time()), files, replaces=replaces)
+        shown = ShownMessage(inbound.message_id, "user", inbound.text, "", rfc3339(time()), files, replaces=replaces)
         if inbound.message_id:
             feed.publish("message", shown)
         feed.publish_state()

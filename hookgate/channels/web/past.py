@@ -8,15 +8,15 @@ from itertools import chain
 from urllib.parse import quote
 
 from hookgate.channels.web.markdown import to_html
-from hookgate.channels.web.shapes import Role, ShownMedia, ShownMessage, ShownTool, ShownTrace, ToolState, moment
+from hookgate.channels.web.shapes import Role, ShownMedia, ShownMessage, ShownTool, ShownTrace, ToolState
 from hookgate.protocol.chat import Outbound, OutboundKind
-from hookgate.protocol.codec import encode
+from hookgate.protocol.chat.media import MediaReference, media_reference
+from hookgate.protocol.codec import encode, rfc3339
 from hookgate.protocol.dataclasses import replace
 from hookgate.protocol.hook.judgement import Judgement
 from hookgate.protocol.interfaces import Replacing
 from hookgate.protocol.journal.values import CallRecord, Entry, Row
 from hookgate.protocol.journal.views import Exchange
-from hookgate.protocol.media import MediaReference, media_reference
 from hookgate.protocol.values import JsonObject
 
 ROLES: Mapping[OutboundKind, Role] = {"answer": "assistant", "output": "output", "notice": "notice", "error": "error"}
@@ -58,7 +58,7 @@ def messages(
             tuple(_trace(exchange, redactor, judged)),
         )
         if answer := _answer(exchange, answers, known, redactor):
-            yield replace(answer, at=moment(answered_at))
+            yield replace(answer, at=rfc3339(answered_at))
         yield from (sent(row.id, row.outbound, at, _answered(exchange)) for at, row in after)
 
 
@@ -66,7 +66,7 @@ def asked(exchanges: Iterable[Exchange]) -> Iterator[ShownMessage]:
     """What people wrote, as far as it was taken up."""
     for it in exchanges:
         if (said := it.inbound) is not None and it.begun and said.message_id:
-            yield ShownMessage(said.message_id, "user", said.text, "", moment(it.at), media(said.media))
+            yield ShownMessage(said.message_id, "user", said.text, "", rfc3339(it.at), media(said.media))
 
 
 def _answered(exchange: Exchange) -> str:
@@ -132,7 +132,7 @@ def sent(id_: str, outbound: Outbound, at: float, answers: str) -> ShownMessage:
     # Whatever no model wrote has its lines as they are.
     rendered = html(outbound.text) if outbound.kind == "answer" else ""
     role, files = ROLES[outbound.kind], media(outbound.media)
-    return ShownMessage(id_, role, outbound.text, rendered, moment(at), files, answers=answers)
+    return ShownMessage(id_, role, outbound.text, rendered, rfc3339(at), files, answers=answers)
 
 
 def media(references: Iterable[str]) -> tuple[ShownMedia, ...]:

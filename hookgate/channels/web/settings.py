@@ -8,12 +8,12 @@ from dataclasses import field
 
 from hookgate.protocol.approval import Decision, Outcome, Voter
 from hookgate.protocol.chat import Chat, Inbound
+from hookgate.protocol.chat.media import MediaStore
 from hookgate.protocol.dataclasses import dataclass
 from hookgate.protocol.interfaces import Replacing
 from hookgate.protocol.journal.decisions import StoredRequest
 from hookgate.protocol.journal.interfaces import Journal
 from hookgate.protocol.journal.values import Accepted
-from hookgate.protocol.media import MediaStore
 
 OWNER = "owner"
 """Who has logged in with the channel's token."""

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from datetime import UTC, datetime
 from typing import Literal
 
 from hookgate.protocol.dataclasses import dataclass
@@ -10,11 +9,6 @@ from hookgate.protocol.values import JsonObject
 
 Role = Literal["user", "assistant", "output", "notice", "error"]
 ToolState = Literal["running", "done", "failed", "denied"]
-
-
-def moment(at: float) -> str:
-    """RFC 3339, of seconds of the wall clock."""
-    return datetime.fromtimestamp(at, UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")
 
 
 @dataclass(frozen=True, slots=True)

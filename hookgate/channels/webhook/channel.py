@@ -15,8 +15,8 @@ from hookgate.channels.webhook.reading import EVENTS
 from hookgate.channels.webhook.sender import Sender
 from hookgate.channels.webhook.settings import WebhookParts, WebhookSettings
 from hookgate.protocol.approval import ApprovalRequest
-from hookgate.protocol.channel import ChannelLimits, ChannelState, Undelivered
 from hookgate.protocol.chat import Chat, Outbound
+from hookgate.protocol.chat.channel import ChannelLimits, ChannelState, Undelivered
 from hookgate.protocol.codec import decode
 
 log = structlog.get_logger("hookgate.webhook")

@@ -12,7 +12,7 @@ import structlog
 from starlette.requests import Request
 from starlette.responses import Response
 
-from hookgate.channels.http.requests import Gone, Refused, answer, read_body, trace_of
+from hookgate.channels.http.requests import Gone, HttpRefused, answer, read_body, trace_of
 from hookgate.channels.http.server import Receive, Scope, Send
 from hookgate.channels.platforms.files import keep_attachment
 from hookgate.channels.platforms.said import Attachment
@@ -23,9 +23,9 @@ from hookgate.channels.webhook.settings import WebhookParts, WebhookSettings
 from hookgate.processes.rates import Rate
 from hookgate.protocol.catalog import StoreFailed
 from hookgate.protocol.chat import Chat, Inbound
+from hookgate.protocol.chat.media import MediaFull, MediaRefused
 from hookgate.protocol.dataclasses import replace
 from hookgate.protocol.journal.values import Upstream
-from hookgate.protocol.media import MediaFull, MediaRefused
 
 log = structlog.get_logger("hookgate.webhook")
 
@@ -47,56 +47,56 @@ class Endpoint:
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         try:
             response = await self._answer(Request(scope, receive))
-        except Refused as refused:
+        except HttpRefused as refused:
             response = answer({"error": refused.why}, refused.status, refused.headers)
         except Gone:
             return
         await response(scope, receive, send)
 
     async def _answer(self, request: Request) -> Response:
-        """Raises Refused and Gone."""
+        """Raises HttpRefused and Gone."""
         if request.scope["path"] != self._settings.path:
-            raise Refused(404, "there is nothing here")
+            raise HttpRefused(404, "there is nothing here")
         if request.method != "POST":
-            raise Refused(405, "messages are posted here", {"allow": "POST"})
+            raise HttpRefused(405, "messages are posted here", {"allow": "POST"})
         head, body = await self._signed(request)
         if not self.is_open:
-            raise Refused(503, "it is not open yet", SOON)
+            raise HttpRefused(503, "it is not open yet", SOON)
         try:
             said = read(body, request.headers, self._parts.rules())
             accepted = await self._take(said, head.id, trace_of(request.headers))
         except Unreadable as error:
-            raise Refused(400, str(error)) from None
+            raise HttpRefused(400, str(error)) from None
         except StoreFailed as error:
             self._condition.fails(IN, str(error))
-            raise Refused(503, "it cannot be stored now", SOON) from None
+            raise HttpRefused(503, "it cannot be stored now", SOON) from None
         self._condition.works(IN)
         return answer(accepted, 202)
 
     async def _signed(self, request: Request) -> tuple[signing.Head, bytes]:
-        """Nothing else of it is looked at before. Raises Refused and Gone."""
+        """Nothing else of it is looked at before. Raises HttpRefused and Gone."""
         try:
             head = signing.read_head(request.headers, time())
         except signing.NotSigned as error:
-            raise Refused(401, str(error)) from None
+            raise HttpRefused(401, str(error)) from None
         except signing.BadId as error:
-            raise Refused(400, str(error)) from None
+            raise HttpRefused(400, str(error)) from None
         with self._place(request.client.host if request.client else ""):
             body = await read_body(request, MAX_BODY, BODY_S)
             if not signing.is_signed(self._settings.secrets, head, body):
-                raise Refused(401, "it is not signed with a secret of this channel")
+                raise HttpRefused(401, "it is not signed with a secret of this channel")
         return head, body
 
     @contextmanager
     def _place(self, address: str) -> Generator[None]:
-        """For one body. Raises Refused where too many are read."""
+        """For one body. Raises HttpRefused where too many are read."""
         most = MOST_DOUBTED if self._failed.wait(address) else MOST_READING
         if self._reading[address] >= most or self._reading.total() >= MOST_READING:
-            raise Refused(503, "too many come at once", SOON)
+            raise HttpRefused(503, "too many come at once", SOON)
         self._reading[address] += 1
         try:
             yield
-        except (Refused, Gone):
+        except (HttpRefused, Gone):
             self._failed.take(address)
             raise
         finally:
@@ -104,7 +104,7 @@ class Endpoint:
             self._reading += Counter()  # Without those that are at 0.
 
     async def _take(self, said: Said, id_: str, trace: str) -> Mapping[str, object]:
-        """What is answered once it is stored. Raises Refused, Unreadable and StoreFailed."""
+        """What is answered once it is stored. Raises HttpRefused, Unreadable and StoreFailed."""
         alone = said.chat == said.sender and not said.foreign
         chat = Chat(self._settings.name, said.chat, said.sender, "direct" if alone else "group", said.thread)
         # Whoever brings it means it for us, whoever else is in its chat.
@@ -112,7 +112,7 @@ class Endpoint:
         if self._parts.is_stranger(inbound):
             # Without its id: when they are on the list, the same may come again.
             await self._parts.turn_away(replace(inbound, message_id=""))
-            raise Refused(403, f"{said.sender} is not heard here")
+            raise HttpRefused(403, f"{said.sender} is not heard here")
         inbound = replace(inbound, media=await self._kept(said, chat))
         accepted = await self._parts.receive(inbound, Upstream(key=id_))
         return {"id": accepted.id, "known": accepted.known}
@@ -126,6 +126,6 @@ class Endpoint:
                 ]
             )
         except MediaFull as error:
-            raise Refused(503, str(error), SOON) from None
+            raise HttpRefused(503, str(error), SOON) from None
         except MediaRefused as error:
-            raise Refused(400, f"a file is not taken: {error}") from None
+            raise HttpRefused(400, f"a file is not taken: {error}") from None

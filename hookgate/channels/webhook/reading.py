@@ -13,10 +13,10 @@ from typing import Any, cast
 
 from hookgate.channels.platforms.said import clean
 from hookgate.channels.webhook.settings import Rules
+from hookgate.protocol.chat.media import Inline, inline
 from hookgate.protocol.codec import decode, encode, indented
 from hookgate.protocol.dataclasses import dataclass
 from hookgate.protocol.errors import BadMessage
-from hookgate.protocol.media import Inline, inline
 
 OWN = "hookgate."
 """How the types of events begin that are a gateway's."""

@@ -15,8 +15,8 @@ from hookgate.channels.platforms.requests import Answer, Request, Requests, Unco
 from hookgate.channels.webhook.envelope import TYPE
 from hookgate.channels.webhook.settings import WebhookSettings
 from hookgate.channels.webhook.signing import signed
-from hookgate.processes.addresses import NotPublic, reachable
-from hookgate.protocol.channel import Undelivered
+from hookgate.network.addresses import NotPublic, reachable
+from hookgate.protocol.chat.channel import Undelivered
 
 WITHIN_S = 20.0
 LONGEST_WAIT_S = 3600.0

@@ -22,7 +22,7 @@ from hookgate.channels.terminal.screen import Plain
 from hookgate.cli.printing import say, write
 from hookgate.cli.terminal.chat import converse
 from hookgate.cli.terminal.keyboard import open_keyboard
-from hookgate.cli.terminal.seating import seated
+from hookgate.cli.terminal.person.seating import seated
 from hookgate.cli.terminal.talk import CHAT
 from hookgate.config import ConfigError
 from hookgate.extensions.sdk import plugins_folder

@@ -15,7 +15,7 @@ from hookgate.channels.printable import one_line
 from hookgate.cli.agreeing import agreed_line
 from hookgate.cli.printing import say, say_json, table, width_shown
 from hookgate.extensions.discovery import Entry, Judge, Places, look
-from hookgate.extensions.folders import Refused, vanish
+from hookgate.extensions.folders import InstallRefused, vanish
 from hookgate.extensions.git import Git
 from hookgate.extensions.install import install as put
 from hookgate.extensions.installed import named
@@ -105,7 +105,7 @@ def trust(name: str, places: Places, agreed: Trust) -> int:
         directory = _project_folder(name, places)
         standing = agreed.standing(directory)
         if standing.kind == "unreadable":
-            raise Refused(f"{directory}: {standing.reason}")
+            raise InstallRefused(f"{directory}: {standing.reason}")
         agreed.agree(directory, standing.sha256)
         return f"trusted {directory}"
 
@@ -123,17 +123,17 @@ def untrust(name: str, places: Places, agreed: Trust) -> int:
 
 
 def _project_folder(name: str, places: Places) -> Path:
-    """By name one of the project here, by path any. Raises Refused."""
+    """By name one of the project here, by path any. Raises InstallRefused."""
     if os.sep not in name:
         entry = _named_here(name, places)
         if entry.scope == "global":
-            raise Refused(f"{entry.directory} is installed: only a project's extensions are asked about")
+            raise InstallRefused(f"{entry.directory} is installed: only a project's extensions are asked about")
         return entry.directory
     directory = Path(os.path.abspath(name))
     try:
         read_manifest(directory)
     except BadManifest as error:
-        raise Refused(f"{directory}: {error}") from None
+        raise InstallRefused(f"{directory}: {error}") from None
     return directory
 
 
@@ -141,7 +141,7 @@ def told(command: Callable[[], str | tuple[str, ...]]) -> int:
     """Say what it did, in a line or several, or why it is not done; the exit status."""
     try:
         done = command()
-    except Refused as refused:
+    except InstallRefused as refused:
         tell(f"hookgate: {refused.lines[0]}", *refused.lines[1:])
         return FAILED
     tell(*([done] if isinstance(done, str) else done))

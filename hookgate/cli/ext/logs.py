@@ -13,7 +13,7 @@ from time import sleep
 from hookgate.channels.printable import printable
 from hookgate.cli.ext.installed import tell
 from hookgate.extensions.discovery import Places, look
-from hookgate.extensions.folders import Refused
+from hookgate.extensions.folders import InstallRefused
 from hookgate.extensions.following import Follower
 from hookgate.extensions.installed import named
 from hookgate.extensions.logs import log_file
@@ -44,7 +44,7 @@ def _of_folder(name: str, places: Places) -> Path:
     """The log of the one whose folder is called so. Raises FileNotFoundError."""
     try:
         return log_file(places.home, named(name, look(places)[0]).name)
-    except Refused:
+    except InstallRefused:
         raise FileNotFoundError(name) from None
 
 

@@ -7,6 +7,7 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 
 from hookgate.channels.printable import printable
+from hookgate.cli.hooks.recorded import recorded_in
 from hookgate.cli.hooks.subjects import Named, plan_of, quiet, telling
 from hookgate.cli.hooks.wording import cut, subject_of
 from hookgate.cli.printing import counted, say, say_json
@@ -14,7 +15,7 @@ from hookgate.config import ConfigError
 from hookgate.mistakes import close
 from hookgate.protocol.codec import encode
 from hookgate.protocol.dataclasses import dataclass
-from hookgate.rehearsal.recording import Broken, Recorded, read_recording
+from hookgate.rehearsal.recording import Broken, Recorded
 from hookgate.rehearsal.replay import Difference, Gone, Outcome, Replay, Tally, Told
 
 
@@ -40,10 +41,10 @@ async def replay_file(file: Path, named: Named, of: str, passing: Passing, *, as
     def tell(told: Told) -> None:
         say_json(_members(told)) if as_json else say(_line(told, file))
 
-    tally = await Replay(plan, hook, tell, telling(named, plan)).run(_read(file))
+    tally = await Replay(plan, hook, tell, telling(named, plan)).run(recorded_in(file))
     status = passing.status(tally)
     if as_json:
-        say_json({"hook": hook, "passed": not status, **_tallied(tally)})
+        say_json({"hook": hook, "passed": not status, **vars(tally)})
     else:
         for line in _summary(hook, tally):
             say(line)
@@ -52,7 +53,7 @@ async def replay_file(file: Path, named: Named, of: str, passing: Passing, *, as
 
 def _calls(file: Path) -> Mapping[str, int]:
     """How often each hook was asked. Raises ConfigError."""
-    calls = Counter(line.hook for line in _read(file) if isinstance(line, Recorded))
+    calls = Counter(line.hook for line in recorded_in(file) if isinstance(line, Recorded))
     if not calls:
         raise ConfigError(f"{file}: there is no stage call in it")
     return calls
@@ -67,13 +68,6 @@ def _chosen(file: Path, calls: Mapping[str, int], wanted: str, *, told: bool) ->
     if len(calls) > 1:
         raise ConfigError(f"{file}: several hooks were asked: say --hook, one of {there}")
     return next(iter(calls))
-
-
-def _read(file: Path) -> Iterator[Recorded | Broken]:
-    try:
-        yield from read_recording(file)
-    except OSError as error:
-        raise ConfigError(f"{file}: {error.strerror}") from None
 
 
 # --- people -------------------------------------------------------------------------------------------------
@@ -138,7 +132,3 @@ def _members(told: Told) -> dict[str, object]:
             more = {"failed": told.failed, "unasked": told.unasked}
             about = {"line": recorded.line, "stage": recorded.question.stage, "tool": recorded.question.tool}
             return {**about, "looser": told.looser, **sides, **{name: it for name, it in more.items() if it}}
-
-
-def _tallied(tally: Tally) -> dict[str, object]:
-    return vars(tally)

@@ -12,6 +12,7 @@ from hookgate.channels.printable import printable
 from hookgate.check.advice import about_node
 from hookgate.cli.hooks.explain import step_of
 from hookgate.cli.hooks.preparing import prepared
+from hookgate.cli.hooks.recorded import recorded_in
 from hookgate.cli.hooks.subjects import Named, plan_of, quiet, telling
 from hookgate.cli.hooks.wording import call_of
 from hookgate.cli.printing import complain, say, say_json
@@ -23,8 +24,8 @@ from hookgate.protocol.errors import BadMessage
 from hookgate.protocol.hook.stages import Question, Stage, subject_members
 from hookgate.protocol.values import JsonObject
 from hookgate.rehearsal.questions import Words, made_up
-from hookgate.rehearsal.recording import Broken, Recorded, read_recording
-from hookgate.rehearsal.subject import Asked, open_subject
+from hookgate.rehearsal.recording import Broken, Recorded
+from hookgate.rehearsal.subject import TimedVerdict, open_subject
 from hookgate.sections import Config
 
 LINES_HEARD = 50
@@ -114,7 +115,7 @@ def _arguments(text: str) -> JsonObject | None:
 def _recorded(about: About) -> Question:
     """That of the line, else the last one, of the stage where one is named. Raises ConfigError."""
     file, found, there = cast("Path", about.file), None, list[int]()
-    for line in _read(file):
+    for line in recorded_in(file):
         if isinstance(line, Recorded) and about.stage in (None, line.question.stage):
             there.append(line.line)
         if about.line is not None and line.line != about.line:
@@ -141,14 +142,7 @@ def _instead(lines: Sequence[int]) -> str:
 LINES_SHOWN = 10
 
 
-def _read(file: Path) -> Iterator[Recorded | Broken]:
-    try:
-        yield from read_recording(file)
-    except OSError as error:
-        raise ConfigError(f"{file}: {error.strerror}") from None
-
-
-def _members(plan: Plan, question: Question, asked: Asked, unfit: str) -> dict[str, object]:
+def _members(plan: Plan, question: Question, asked: TimedVerdict, unfit: str) -> dict[str, object]:
     verdict = asked.verdict
     members: dict[str, object] = {
         "hook": plan.name,
@@ -168,7 +162,7 @@ def _members(plan: Plan, question: Question, asked: Asked, unfit: str) -> dict[s
     return {key: value for key, value in members.items() if value not in ("", ())}
 
 
-def _lines(plan: Plan, question: Question, asked: Asked, *, configured: bool) -> Iterator[str]:
+def _lines(plan: Plan, question: Question, asked: TimedVerdict, *, configured: bool) -> Iterator[str]:
     name, mode = plan.name, plan.rules.mode
     verdict, about = asked.verdict, call_of(question)
     if verdict.unasked:
@@ -188,7 +182,7 @@ def _lines(plan: Plan, question: Question, asked: Asked, *, configured: bool) ->
     yield f"{name}, {asked.duration_ns / 1e6:.1f} ms"
 
 
-def _decided(asked: Asked) -> str:
+def _decided(asked: TimedVerdict) -> str:
     said = asked.verdict.said
     why = printable(asked.verdict.reason)
     match asked.verdict.decision:

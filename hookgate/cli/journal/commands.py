@@ -11,7 +11,7 @@ import click
 
 from hookgate.cli.completion import completed
 from hookgate.cli.exits import guarded, run
-from hookgate.cli.journal.place import Place
+from hookgate.cli.journal.place import JournalChoice
 from hookgate.cli.names import conversation_ids, kept_journals
 from hookgate.cli.options import FILE, Group, ListingGroup, config_option, control_option, json_option, yes_option
 
@@ -27,7 +27,7 @@ def journal_option(command: Callable[..., None]) -> Callable[..., None]:
     )
     @wraps(command)
     def placed(config_file: Path | None, session: str, **given: Any) -> None:  # noqa: ANN401
-        command(place=Place(config_file, session), **given)
+        command(place=JournalChoice(config_file, session), **given)
 
     return placed
 
@@ -39,7 +39,7 @@ def store() -> None:
 
 @store.command(name="check")
 @journal_option
-def store_check(place: Place) -> None:
+def store_check(place: JournalChoice) -> None:
     """Read every page and value, and whether the books balance. The status is 0 where it is whole."""
     from hookgate.cli.journal.file import check_file
 
@@ -49,7 +49,7 @@ def store_check(place: Place) -> None:
 @store.command(name="backup")
 @click.argument("to", metavar="FILE", type=FILE)
 @journal_option
-def store_backup(to: Path, place: Place) -> None:
+def store_backup(to: Path, place: JournalChoice) -> None:
     """Write a whole copy to FILE, also while hookgate runs."""
     from hookgate.cli.journal.file import back_up_file
 
@@ -58,7 +58,7 @@ def store_backup(to: Path, place: Place) -> None:
 
 @store.command(name="export")
 @journal_option
-def store_export(place: Place) -> None:
+def store_export(place: JournalChoice) -> None:
     """Everything that is stored, as JSON lines."""
     from hookgate.cli.journal.file import export_file
 
@@ -69,7 +69,7 @@ def store_export(place: Place) -> None:
 @click.option("--days", type=click.FloatRange(0, min_open=True), help="Drop what ended longer ago.")
 @click.option("--mb", type=click.FloatRange(0, min_open=True), help="Then the oldest, until no more is used.")
 @journal_option
-def store_trim(days: float | None, mb: float | None, place: Place) -> None:
+def store_trim(days: float | None, mb: float | None, place: JournalChoice) -> None:
     """Drop what nobody waits for and is old or too much. Not while hookgate runs."""
     from hookgate.cli.journal.file import trim_file
 
@@ -96,7 +96,7 @@ def sessions() -> None:
 @sessions.command(name="list")
 @journal_option
 @json_option
-def sessions_list(place: Place, as_json: bool) -> None:
+def sessions_list(place: JournalChoice, as_json: bool) -> None:
     """How much each holds, what is unfinished, by when it last moved."""
     from hookgate.cli.journal.conversations import list_sessions
 
@@ -106,7 +106,7 @@ def sessions_list(place: Place, as_json: bool) -> None:
 @sessions.command(name="show")
 @click.argument("id_", metavar="ID|NAME", shell_complete=completed(conversation_ids))
 @journal_option
-def sessions_show(id_: str, place: Place) -> None:
+def sessions_show(id_: str, place: JournalChoice) -> None:
     """What was said in it, from the last summary on."""
     from hookgate.cli.journal.conversations import show_session
 
@@ -116,7 +116,7 @@ def sessions_show(id_: str, place: Place) -> None:
 @sessions.command(name="export")
 @click.argument("id_", metavar="ID|NAME", shell_complete=completed(conversation_ids))
 @journal_option
-def sessions_export(id_: str, place: Place) -> None:
+def sessions_export(id_: str, place: JournalChoice) -> None:
     """All that is stored of it, as JSON lines."""
     from hookgate.cli.journal.conversations import export_session
 
@@ -127,7 +127,7 @@ def sessions_export(id_: str, place: Place) -> None:
 @click.argument("id_", metavar="ID|NAME", shell_complete=completed(conversation_ids))
 @yes_option
 @journal_option
-def sessions_forget(id_: str, yes: bool, place: Place) -> None:
+def sessions_forget(id_: str, yes: bool, place: JournalChoice) -> None:
     """Delete all that was said in it. Not while hookgate runs."""
     from hookgate.cli.journal.conversations import forget_session
 
@@ -139,7 +139,7 @@ def sessions_forget(id_: str, yes: bool, place: Place) -> None:
 @journal_option
 @control_option
 @json_option
-def where(message: str, place: Place, control: Path | None, as_json: bool) -> None:
+def where(message: str, place: JournalChoice, control: Path | None, as_json: bool) -> None:
     """Where a message is, what it waits for, and the way it came. Each step has its time.
 
     It is named by its id, which may be cut short, or by a part of its text, its chat or its sender, or a person's

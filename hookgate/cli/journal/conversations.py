@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from hookgate.channels.printable import printable
 from hookgate.cli.journal.file import journal_of, kept_by_name, write_lines
-from hookgate.cli.journal.place import Place
+from hookgate.cli.journal.place import JournalChoice
 from hookgate.cli.printing import counted, say, say_json, table, to_stderr, width_shown
 from hookgate.program.endings import FAILED
 from hookgate.protocol.catalog import StoreFailed
@@ -26,7 +26,7 @@ NAMED = "`hookgate sessions list` has those that are"
 COLUMNS = ("conversation", "last", "holds")
 
 
-def list_sessions(place: Place, *, as_json: bool) -> int:
+def list_sessions(place: JournalChoice, *, as_json: bool) -> int:
     """Raises ConfigError and StoreFailed, as all do."""
     places = [(place.session, journal_of(place)), *(() if place.session else kept_by_name(place))]
     found = [(name, row) for name, file in places for row in _rows(file, named=bool(place.session))]
@@ -65,7 +65,7 @@ def _when(at: float) -> str:
     return datetime.fromtimestamp(at, UTC).strftime("%Y-%m-%d %H:%MZ")
 
 
-def _found(id_: str, place: Place, *, newest: bool = True) -> tuple[JournalPlace, str]:
+def _found(id_: str, place: JournalChoice, *, newest: bool = True) -> tuple[JournalPlace, str]:
     """The journal that holds it, and its id there: the journal of `place`; without a name the gateway's, or one that
     is kept by name, which is found by that too. Raises StoreFailed where that says not which it is; `newest`: of
     several of one name it is the last."""
@@ -105,7 +105,7 @@ def _holds(file: JournalPlace, id_: str) -> bool:
     return False
 
 
-def show_session(id_: str, place: Place) -> int:
+def show_session(id_: str, place: JournalChoice) -> int:
     from hookgate.store.journal.operators.looking import conversation_of
     from hookgate.store.journal.transcripts import first_entries, read_entries
 
@@ -131,7 +131,7 @@ def _shown(entry: Entry, id_: str) -> Iterator[str]:
     yield from (f"    with {url[:80]}" for url in message.media)
 
 
-def export_session(id_: str, place: Place) -> int:
+def export_session(id_: str, place: JournalChoice) -> int:
     from hookgate.store.journal.operators.looking import conversation_of, exported_conversation
 
     file, id_ = _found(id_, place)
@@ -140,7 +140,7 @@ def export_session(id_: str, place: Place) -> int:
     return 0
 
 
-async def forget_session(id_: str, place: Place, *, yes: bool) -> int:
+async def forget_session(id_: str, place: JournalChoice, *, yes: bool) -> int:
     from hookgate.channels.terminal.question import Part, Question, measured
     from hookgate.cli.agreeing import agreed, yes_or_no
     from hookgate.store.journal.operators.looking import conversation_of

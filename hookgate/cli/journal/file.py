@@ -17,7 +17,7 @@ from hookgate.assembly.journals import (
 )
 from hookgate.assembly.logs.opening import set_up_logs
 from hookgate.channels.terminal.channel import NAME as CHANNEL
-from hookgate.cli.journal.place import Place
+from hookgate.cli.journal.place import JournalChoice
 from hookgate.cli.printing import counted, failed, say
 from hookgate.program.endings import FAILED
 from hookgate.protocol.catalog import StoreFailed
@@ -25,7 +25,7 @@ from hookgate.protocol.codec import encode
 from hookgate.store.places import Database, JournalPlace, open_journal_at, open_look_at, refuse_missing
 
 
-def journal_of(place: Place) -> JournalPlace:
+def journal_of(place: JournalChoice) -> JournalPlace:
     """Raises ConfigError."""
     config, _file = configuration.load(place.config_file)
     channel, _, name = place.session.rpartition("/")
@@ -37,14 +37,14 @@ def journal_of(place: Place) -> JournalPlace:
     return others[0] if len(others) == 1 else file
 
 
-def kept_by_name(place: Place) -> list[tuple[str, Path]]:
+def kept_by_name(place: JournalChoice) -> list[tuple[str, Path]]:
     """Conversations that are: the name and the file. Raises ConfigError."""
     config, _file = configuration.load(place.config_file)
     files = conversation_files(config)
     return [(f"{it.parent.name}/{it.stem}".removeprefix(f"{CHANNEL}/"), it) for it in files]
 
 
-def check_file(place: Place) -> int:
+def check_file(place: JournalChoice) -> int:
     """Raises ConfigError and StoreFailed, as all do."""
     from hookgate.store.journal.operators.looking import check
 
@@ -65,7 +65,7 @@ def check_file(place: Place) -> int:
     return 0
 
 
-def back_up_file(to: Path, place: Place) -> int:
+def back_up_file(to: Path, place: JournalChoice) -> int:
     from hookgate.store.journal.operators.backup import back_up
 
     file = journal_of(place)
@@ -76,7 +76,7 @@ def back_up_file(to: Path, place: Place) -> int:
     return 0
 
 
-def export_file(place: Place) -> int:
+def export_file(place: JournalChoice) -> int:
     from hookgate.store.journal.operators.looking import exported
 
     with open_look_at(journal_of(place)) as tables:
@@ -90,7 +90,7 @@ def write_lines(lines: Iterable[dict[str, object]]) -> None:
     sys.stdout.buffer.flush()
 
 
-async def trim_file(place: Place, days: float, megabytes: float) -> int:
+async def trim_file(place: JournalChoice, days: float, megabytes: float) -> int:
     file, age_s, most_bytes = journal_of(place), days * DAY_S, int(megabytes * MB)
     if not place.session:
         config, _file = configuration.load(place.config_file)

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, cast
 from hookgate import config as configuration
 from hookgate.channels.printable import printable
 from hookgate.cli.journal.file import journal_of, kept_by_name
-from hookgate.cli.journal.place import Place
+from hookgate.cli.journal.place import JournalChoice
 from hookgate.cli.printing import counted, failed, moment, say, say_json, table
 from hookgate.cli.running import Running, looked_at, others, unasked
 from hookgate.config import ConfigError
@@ -51,7 +51,7 @@ class _Looked:
     by_words: Mapping[str, FoundMessage]
 
 
-def show_messages(words: str, place: Place, control: Path | None, *, as_json: bool) -> int:
+def show_messages(words: str, place: JournalChoice, control: Path | None, *, as_json: bool) -> int:
     """Raises ConfigError and StoreFailed, and NothingRunning where `control` was named and nobody listens."""
     gateway = None if place.session else _gateway(place, control)
     beside = () if control or place.session else tuple(_beside(words, place, gateway))
@@ -84,7 +84,7 @@ def show_messages(words: str, place: Place, control: Path | None, *, as_json: bo
     return FAILED if words and not found else 0
 
 
-def _is_configured(place: Place) -> bool:
+def _is_configured(place: JournalChoice) -> bool:
     return place.config_file is not None or Path(configuration.FILE_NAME).exists()
 
 
@@ -94,7 +94,7 @@ def _asking(other: Running, words: str) -> str:
     return f"another gateway {'has it' if words else 'runs'}{other.whose}: {asked}"
 
 
-def _elsewhere(words: str, place: Place, gateway: Running | None) -> tuple[Running, _Looked] | None:
+def _elsewhere(words: str, place: JournalChoice, gateway: Running | None) -> tuple[Running, _Looked] | None:
     """Another gateway that runs here and has it. One whose journal cannot be read has nothing."""
     for it in others(place.config_file, gateway, METHOD):
         with suppress(StoreFailed, ConfigError):
@@ -103,7 +103,7 @@ def _elsewhere(words: str, place: Place, gateway: Running | None) -> tuple[Runni
     return None
 
 
-def _beside(words: str, place: Place, gateway: Running | None) -> Iterator[tuple[Running, _Looked]]:
+def _beside(words: str, place: JournalChoice, gateway: Running | None) -> Iterator[tuple[Running, _Looked]]:
     """What chats and the like of this configuration or workspace have, which keep a journal of their own, or none."""
     for it in others(place.config_file, gateway, LIVE):
         with suppress(StoreFailed, ConfigError, NothingRunning):
@@ -111,7 +111,7 @@ def _beside(words: str, place: Place, gateway: Running | None) -> Iterator[tuple
                 yield it, looked
 
 
-def _look(words: str, place: Place, gateway: Running | None) -> _Looked:
+def _look(words: str, place: JournalChoice, gateway: Running | None) -> _Looked:
     from hookgate.store.journal.operators.whereabouts import find_messages
 
     if gateway is not None and LIVE in gateway.looks and not gateway.journal:
@@ -154,7 +154,7 @@ def _whereabouts(row: dict[str, Json]) -> Whereabouts:
     return replace(it, conversation=conversation, passages=read_rows(Passage, row["passages"]))
 
 
-def _show(looks: Iterable[tuple[Running | None, _Looked]], place: Place, *, as_json: bool) -> int:
+def _show(looks: Iterable[tuple[Running | None, _Looked]], place: JournalChoice, *, as_json: bool) -> int:
     rows = list[dict[str, object]]()
     for gateway, looked in looks:
         stored = {id_: _leaving(it) for id_, it in looked.by_words.items()}
@@ -166,7 +166,7 @@ def _show(looks: Iterable[tuple[Running | None, _Looked]], place: Place, *, as_j
     return say_json(rows) if as_json else 0
 
 
-def _say(looked: _Looked, waits: Mapping[str, str], place: Place, gateway: Running | None) -> None:
+def _say(looked: _Looked, waits: Mapping[str, str], place: JournalChoice, gateway: Running | None) -> None:
     found = looked.found
     silent = unasked(place.config_file) if gateway is None and not place.session else ""
     alone = gateway is None and not place.session and not silent
@@ -178,7 +178,7 @@ def _say(looked: _Looked, waits: Mapping[str, str], place: Place, gateway: Runni
             say(printable(line))
 
 
-def _ids(words: str, place: Place, gateway: Running | None) -> Sequence[str]:
+def _ids(words: str, place: JournalChoice, gateway: Running | None) -> Sequence[str]:
     """Those that a person of this name has in the configuration: the gateway's, where one runs."""
     file = Path(gateway.home.file) if gateway is not None and gateway.home.file else place.config_file
     if gateway is not None and file is not None and not file.exists():
@@ -195,7 +195,7 @@ def _by_words(tables: Tables, words: str, ids: Sequence[str]) -> Iterator[FoundM
         yield from find_by_words(tables, it, MOST)
 
 
-def _gateway(place: Place, control: Path | None) -> Running | None:
+def _gateway(place: JournalChoice, control: Path | None) -> Running | None:
     """The one that works on the configuration's journal, or another's where there is no configuration here; None:
     none runs. Raises NothingRunning where it was named and nobody listens."""
     try:

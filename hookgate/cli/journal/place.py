@@ -8,7 +8,7 @@ from hookgate.protocol.dataclasses import dataclass
 
 
 @dataclass(frozen=True)
-class Place:
+class JournalChoice:
     """The gateway's of this configuration, or that of a conversation that is kept by name."""
 
     config_file: Path | None

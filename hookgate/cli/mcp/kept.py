@@ -95,7 +95,7 @@ async def _rows(config: Config) -> tuple[ConnectionStatus, ...]:
 async def _shown(config: Config, name: str) -> str:
     """What is kept under this name, as it is shown to whoever approves it; empty where nothing is."""
     from hookgate.tools.errors import ToolError
-    from hookgate.tools.mcp.asked import read_row, what_it_does
+    from hookgate.tools.mcp.connect_request import read_row, what_it_does
 
     async with _open_more(config) as more:
         kept = more.roster.kept() if more.roster is not None else ()

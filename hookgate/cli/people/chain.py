@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any, cast
 
 from hookgate.cli.journal.file import journal_of, write_lines
-from hookgate.cli.journal.place import Place
+from hookgate.cli.journal.place import JournalChoice
 from hookgate.cli.printing import counted, failed, moment, say, say_json, table, width_shown
 from hookgate.protocol.codec import decode
 from hookgate.protocol.errors import BadMessage
@@ -27,7 +27,7 @@ Record = dict[str, Any]
 """A record with what stands beside it."""
 
 
-def list_chain(place: Place, last: int, *, as_json: bool) -> int:
+def list_chain(place: JournalChoice, last: int, *, as_json: bool) -> int:
     """The last of its records, the newest first. Raises ConfigError and StoreFailed, as all do."""
     file = journal_of(place)
     records = _last(file, last) if place.session or is_there(file) else []
@@ -62,7 +62,7 @@ def _told(record: Record) -> tuple[str, str, str, str]:
     return str(record["n"]), moment(record["at"]), record["kind"], ", ".join(about)
 
 
-def verify_chain(place: Place) -> int:
+def verify_chain(place: JournalChoice) -> int:
     """The exit status. Raises ConfigError and StoreFailed, as all do."""
     file = journal_of(place)
     with open_look_at(file) as tables:
@@ -79,7 +79,7 @@ def verify_chain(place: Place) -> int:
     return STATUS[verdict.state]
 
 
-def export_chain(place: Place) -> int:
+def export_chain(place: JournalChoice) -> int:
     write_lines(lines_of(journal_of(place)))
     return 0
 

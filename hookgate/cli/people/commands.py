@@ -10,7 +10,7 @@ import click
 from hookgate.cli.completion import completed
 from hookgate.cli.exits import guarded
 from hookgate.cli.journal.commands import journal_option
-from hookgate.cli.journal.place import Place
+from hookgate.cli.journal.place import JournalChoice
 from hookgate.cli.names import key_names, keyed_names, person_names, request_ids, role_names
 from hookgate.cli.options import ListingGroup, config_option, control_option, json_option
 
@@ -61,7 +61,7 @@ def audit() -> None:
 @click.option("--last", type=click.IntRange(1), default=50, show_default=True, help="So many of them.")
 @journal_option
 @json_option
-def audit_list(last: int, place: Place, as_json: bool) -> None:
+def audit_list(last: int, place: JournalChoice, as_json: bool) -> None:
     """The last records, the newest first."""
     from hookgate.cli.people.chain import list_chain
 
@@ -70,7 +70,7 @@ def audit_list(last: int, place: Place, as_json: bool) -> None:
 
 @audit.command(name="verify")
 @journal_option
-def audit_verify(place: Place) -> None:
+def audit_verify(place: JournalChoice) -> None:
     """Whether it is whole, and signed. The status: 0 whole and signed, 1 broken, 2 whole with an
     unsigned end, 3 cut off."""
     from hookgate.cli.people.chain import verify_chain
@@ -80,7 +80,7 @@ def audit_verify(place: Place) -> None:
 
 @audit.command(name="export")
 @journal_option
-def audit_export(place: Place) -> None:
+def audit_export(place: JournalChoice) -> None:
     """All of it as JSON lines, for a verifier of your own."""
     from hookgate.cli.people.chain import export_chain
 

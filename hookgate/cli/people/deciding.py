@@ -7,7 +7,7 @@ from typing import Any, cast
 
 from hookgate.channels.printable import printable
 from hookgate.cli.journal.file import journal_of
-from hookgate.cli.journal.place import Place
+from hookgate.cli.journal.place import JournalChoice
 from hookgate.cli.printing import failed, say, say_rows, table, width_shown
 from hookgate.cli.running import asked, running_for, running_or_none
 from hookgate.control.client import NothingRunning, call
@@ -46,7 +46,7 @@ def decide_request(said: Said, config_file: Path | None, control: Path | None) -
     try:
         running = running_for("approvals.decide", config_file, control)
     except NothingRunning:
-        file = journal_of(Place(config_file))
+        file = journal_of(JournalChoice(config_file))
         if control is not None or not is_there(file):
             raise
         outcome = run_interruptibly(_decide_stored, file, said)
@@ -69,7 +69,7 @@ def _waiting(
         return rows, (title,) if running.strange else ()
     from hookgate.store.journal.decisions import open_requests
 
-    file = journal_of(Place(config_file))
+    file = journal_of(JournalChoice(config_file))
     if not is_there(file):
         return (), ()
     with open_look_at(file) as tables:

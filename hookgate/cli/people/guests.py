@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import cast
 
 from hookgate.channels.printable import printable
-from hookgate.cli.people.asked import CODES, PEOPLE, Asked
+from hookgate.cli.people.backend import CODES, PEOPLE, Backend
 from hookgate.cli.people.roles import note_unnamed
 from hookgate.cli.printing import failed, moment, say, say_json, table, width_shown
 from hookgate.control.client import read_rows
@@ -22,8 +22,8 @@ COLUMNS = ("name", "ids", "roles", "known")
 
 
 def list_people(config_file: Path | None, control: Path | None, *, as_json: bool) -> int:
-    asked = Asked(config_file, control, PEOPLE)
-    known, codes = asked.rows(Known, PEOPLE), asked.rows(OpenCode, CODES)
+    backend = Backend(config_file, control, PEOPLE)
+    known, codes = backend.rows(Known, PEOPLE), backend.rows(OpenCode, CODES)
     if as_json:
         return say_json({"people": [asdict(it) for it in known], "codes": [asdict(it) for it in codes]})
     lines = table([*map(_row, known), *_waiting(codes)], width_shown(), COLUMNS, headed=False)
@@ -45,7 +45,7 @@ def _waiting(codes: Sequence[OpenCode]) -> Iterator[tuple[str, ...]]:
 
 def change_people(config_file: Path | None, control: Path | None, method: str, params: Mapping[str, Json]) -> int:
     try:
-        answer = Asked(config_file, control, PEOPLE).answer(method, params)
+        answer = Backend(config_file, control, PEOPLE).answer(method, params)
     except OperationRefused as error:
         failed(str(error))
         return FAILED

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from hookgate.channels.printable import printable
-from hookgate.cli.people.asked import KEYS, Asked
+from hookgate.cli.people.backend import KEYS, Backend
 from hookgate.cli.people.roles import note_unnamed
 from hookgate.cli.printing import failed, moment, say, say_rows, table, width_shown, write
 from hookgate.control.client import read_rows
@@ -21,7 +21,7 @@ COLUMNS = ("holder", "roles", "made")
 
 def list_keys(config_file: Path | None, control: Path | None, *, as_json: bool) -> int:
     """Raises ConfigError, ControlFailed and StoreFailed, as all do."""
-    rows = Asked(config_file, control, KEYS).rows(KeyRow, KEYS)
+    rows = Backend(config_file, control, KEYS).rows(KeyRow, KEYS)
     cells = ((it.holder, " ".join(it.roles), _said(it)) for it in rows)
     lines = table(cells, width_shown(), COLUMNS, headed=False) or ["nobody has a key"]
     return say_rows(rows, lambda: map(printable, lines), as_json=as_json)
@@ -34,9 +34,9 @@ def _said(it: KeyRow) -> str:
 
 def add_key(config_file: Path | None, control: Path | None, params: Mapping[str, Json]) -> int:
     """The key alone goes to stdout, so that a script can keep it. `params`: as `operations.keys.add` takes them."""
-    asked = Asked(config_file, control, KEYS)
+    backend = Backend(config_file, control, KEYS)
     try:
-        answer = asked.answer("keys.add", params)
+        answer = backend.answer("keys.add", params)
     except OperationRefused as error:
         failed(str(error))
         return FAILED
@@ -50,9 +50,9 @@ def add_key(config_file: Path | None, control: Path | None, params: Mapping[str,
 
 
 def revoke_key(config_file: Path | None, control: Path | None, name: str, channel: str) -> int:
-    asked = Asked(config_file, control, KEYS)
+    backend = Backend(config_file, control, KEYS)
     try:
-        rows = asked.rows(KeyRow, "keys.revoke", name=name, channel=channel)
+        rows = backend.rows(KeyRow, "keys.revoke", name=name, channel=channel)
     except OperationRefused as error:
         failed(str(error))
         return FAILED

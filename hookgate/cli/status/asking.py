@@ -35,7 +35,7 @@ HOME, END_OF_LINE, END_OF_SCREEN = "\x1b[H", "\x1b[K", "\x1b[J"
 
 
 @dataclass(frozen=True)
-class Asked:
+class StatusQuery:
     config_file: Path | None
     control: Path | None
     as_json: bool
@@ -46,7 +46,7 @@ class Asked:
         return looked_at(self.config_file, self.control)
 
 
-def show(asked: Asked) -> int:
+def show(asked: StatusQuery) -> int:
     """Raises ControlFailed."""
     try:
         found = asked.gateway
@@ -93,7 +93,7 @@ def _gateway(said: dict[str, Any]) -> GatewayStatus:
     return its
 
 
-def watch_on(asked: Asked) -> int:
+def watch_on(asked: StatusQuery) -> int:
     """Until Ctrl-C, also while no gateway runs. On a terminal each takes the place of the one before."""
     if asked.as_json or not sys.stdout.isatty():
         return _one_after_the_other(asked)
@@ -108,14 +108,14 @@ def watch_on(asked: Asked) -> int:
             sleep(EVERY_S)
 
 
-def _lines(asked: Asked, width: int | None) -> list[str]:
+def _lines(asked: StatusQuery, width: int | None) -> list[str]:
     try:
         return report(_read(call(asked.gateway.path, "status")), width)
     except (NothingRunning, ControlFailed) as error:
         return printable(str(error)).splitlines()
 
 
-def _one_after_the_other(asked: Asked) -> int:
+def _one_after_the_other(asked: StatusQuery) -> int:
     with _ends_in_order():
         while True:
             if asked.as_json:

@@ -26,11 +26,11 @@ from hookgate.cli.printing import to_stderr
 from hookgate.cli.terminal.early import open_early, over
 from hookgate.cli.terminal.flags import Flags
 from hookgate.cli.terminal.keyboard import Keyboard, open_keyboard
-from hookgate.cli.terminal.pictures import picture
+from hookgate.cli.terminal.person.pictures import picture
+from hookgate.cli.terminal.person.seating import seated
 from hookgate.cli.terminal.printing import prompt_text, welcome
 from hookgate.cli.terminal.prompt import Prompt
 from hookgate.cli.terminal.recalling import recalled
-from hookgate.cli.terminal.seating import seated
 from hookgate.cli.terminal.starting import open_chat
 from hookgate.cli.terminal.talk import CHAT, Talk
 from hookgate.cli.terminal.trust import introduce
@@ -45,7 +45,7 @@ async def run_chat(settings: Settings, flags: Flags) -> int:
     logs = PromptLogs()
     set_up_logs(settings.config.log, logs, tells_extensions=True)
     if flags.once is not None:
-        from hookgate.cli.terminal.once import run_once
+        from hookgate.cli.terminal.once.question import run_once
 
         return await run_once(settings, flags, flags.once, logs)
     return await _run_interactive(settings, flags, logs)
@@ -107,17 +107,13 @@ async def converse(
     """Line by line, until the person leaves: where the line is there at all times the next one does not wait.
     `waited`: what was typed before all had started."""
     surface = surface or TerminalSurface(terminal)
-    terminal.picture = partial(picture, runtime)
-    keyboard.prompt = partial(prompt_text, runtime)
-    keyboard.folder = runtime.settings.workspace
-    keyboard.completes = partial(runtime.gateway.commands.completed, CHAT)
+    _acquaint(runtime, terminal, keyboard)
     async with trio.open_nursery() as nursery:
         talk = Talk(runtime, terminal, keyboard, nursery, waited)
         # Whoever reads that all has started is warned before a Ctrl-C leaves.
         await nursery.start(_run_interrupts, talk)
         terminal.between(welcome(runtime))
         keyboard.answers = talk.late
-        keyboard.keeps = lambda typed: runtime.agent.around.redactor.text(typed) == typed
         runtime.gateway.commands.add(talk.commands().rows())
         nursery.start_soon(_warn_unconfined, runtime, terminal, warned := trio.Event())
         nursery.start_soon(terminal.run)
@@ -138,6 +134,16 @@ async def converse(
         nursery.cancel_scope.cancel()
     # Of an answer that still streamed, what has come so far is not lost to whoever leaves.
     terminal.end_stream(CHAT)
+
+
+def _acquaint(runtime: Runtime, terminal: Terminal, keyboard: Keyboard) -> None:
+    """Both with what runs: what a call would change, what stands before the line, what Tab makes of it, and what of
+    it is kept."""
+    terminal.picture = partial(picture, runtime)
+    keyboard.prompt = partial(prompt_text, runtime)
+    keyboard.folder = runtime.settings.workspace
+    keyboard.completes = partial(runtime.gateway.commands.completed, CHAT)
+    keyboard.keeps = lambda typed: runtime.agent.around.redactor.text(typed) == typed
 
 
 async def _warn_unconfined(runtime: Runtime, terminal: Terminal, warned: trio.Event) -> None:

@@ -11,7 +11,7 @@ import trio
 
 from hookgate.assembly.app import Runtime
 from hookgate.channels.terminal.channel import Terminal
-from hookgate.cli.terminal.commands import TerminalCommands
+from hookgate.cli.terminal.commands.own import TerminalCommands
 from hookgate.cli.terminal.keyboard import Keyboard
 from hookgate.cli.terminal.keyboard.edited import EditedKeyboard
 from hookgate.cli.terminal.printing import PROMPT

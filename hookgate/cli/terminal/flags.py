@@ -7,7 +7,7 @@ from typing import TypedDict, Unpack
 
 from hookgate import config as configuration
 from hookgate.assembly.models import named_model
-from hookgate.assembly.settings import NOTHING, ExtensionFlags, Keep, Settings
+from hookgate.assembly.settings import NOTHING, ExtensionFlags, KeptConversation, Settings
 from hookgate.config import ConfigError
 from hookgate.extensions.trust import Trust
 from hookgate.protocol.dataclasses import dataclass
@@ -22,7 +22,7 @@ class Flags:
     control: Path | None = None
     yes_from_stdin: bool = False
     plain: bool = False
-    keep: Keep = NOTHING
+    keep: KeptConversation = NOTHING
     yes: bool = False
     fail_on_denial: bool = False
 

@@ -15,8 +15,8 @@ from hookgate.assembly.app import Runtime
 from hookgate.channels.terminal.channel import NAME, Terminal
 from hookgate.channels.terminal.screen import Write
 from hookgate.cli.printing import to_stderr
-from hookgate.cli.terminal import extension_lines
-from hookgate.cli.terminal.commands import TerminalCommands
+from hookgate.cli.terminal.commands import slash_lines
+from hookgate.cli.terminal.commands.own import TerminalCommands
 from hookgate.cli.terminal.keyboard import Keyboard
 from hookgate.cli.terminal.printing import GOES_ON, PROMPT
 from hookgate.cli.terminal.recalling import short
@@ -79,9 +79,9 @@ class Talk:
             return
         if late:
             self._tell(LATE.format(json.dumps(typed)))
-        elif unknown := extension_lines.unknown(commands, message):
+        elif unknown := slash_lines.unknown(commands, message):
             self._tell(f"· {unknown}")
-        elif literal := extension_lines.literal(typed):
+        elif literal := slash_lines.literal(typed):
             await self.submit(literal)
         else:
             command = commands.read(message)

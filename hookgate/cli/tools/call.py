@@ -17,9 +17,9 @@ from hookgate.channels.terminal.dialogue import Console
 from hookgate.channels.terminal.once import Once
 from hookgate.channels.terminal.screen import Plain
 from hookgate.cli.printing import to_stderr, write
-from hookgate.cli.terminal.pager import view
-from hookgate.cli.terminal.pictures import picture
-from hookgate.cli.terminal.seat import open_seat
+from hookgate.cli.terminal.person.pager import view
+from hookgate.cli.terminal.person.pictures import picture
+from hookgate.cli.terminal.person.seat import open_seat
 from hookgate.cli.tools.started import open_without_model
 from hookgate.loop.calls.batch import Batch, Settled
 from hookgate.loop.calls.calls import run_calls

@@ -10,7 +10,7 @@ from hookgate.loop.calls.batch import Batch, Ready, Settled
 from hookgate.loop.sessions.transcript import Transcript
 from hookgate.loop.turn_state import Turn
 from hookgate.protocol.chat import Inbound
-from hookgate.protocol.client_input import CLIENT
+from hookgate.protocol.chat.client_input import CLIENT
 from hookgate.protocol.dataclasses import replace
 from hookgate.protocol.journal.replies import open_calls
 from hookgate.protocol.journal.values import Draft

@@ -16,13 +16,13 @@ from hookgate.loop.nested.within import makes_calls
 from hookgate.loop.streaming.printed import telling
 from hookgate.protocol import call_context
 from hookgate.protocol.dataclasses import replace
-from hookgate.protocol.effects import among_others
 from hookgate.protocol.events.inside import CallProgressed
 from hookgate.protocol.events.payloads import ToolExecStart
 from hookgate.protocol.interfaces import Tool
 from hookgate.protocol.journal.values import Intent
 from hookgate.protocol.redacting import presentable
 from hookgate.protocol.values import ToolResult
+from hookgate.protocol.values.effects import among_others
 from hookgate.tools.dispatch import run, sound
 from hookgate.tools.errors import ToolError
 from hookgate.tools.failures import failed

@@ -6,10 +6,10 @@ from collections.abc import Awaitable, Callable
 from contextlib import AbstractAsyncContextManager
 from dataclasses import field
 
+from hookgate.protocol.chat.media import MediaStore
 from hookgate.protocol.dataclasses import dataclass
 from hookgate.protocol.hook.match import Globs
 from hookgate.protocol.interfaces import Redactor, Replacing
-from hookgate.protocol.media import MediaStore
 from hookgate.protocol.values import Json, ToolCall, ToolResult, ToolSpec
 from hookgate.tools.lease import Lease
 from hookgate.tools.memo import Budget

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from hookgate.loop.delivery.delivery import Delivery
 from hookgate.loop.delivery.sending import editing
-from hookgate.protocol.channel import ChannelPolicy
 from hookgate.protocol.chat import Chat
+from hookgate.protocol.chat.channel import ChannelPolicy
 from hookgate.protocol.dataclasses import dataclass
 from hookgate.protocol.interfaces import Channel
 from hookgate.protocol.journal.values import Claim

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import field
 
 from hookgate.loop.delivery.splitting import split
-from hookgate.protocol.channel import ChannelLimits
+from hookgate.protocol.chat.channel import ChannelLimits
 from hookgate.protocol.dataclasses import dataclass
 from hookgate.protocol.journal.values import Claim, Row
 

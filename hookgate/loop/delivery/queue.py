@@ -18,8 +18,8 @@ import trio
 from hookgate.loop.delivery.preview import Preview
 from hookgate.loop.delivery.sending import editing, is_ended_by_edit, parts, put, show
 from hookgate.processes.backoff import backoff_s
-from hookgate.protocol.channel import Undelivered
 from hookgate.protocol.chat import Chat, Outbound
+from hookgate.protocol.chat.channel import Undelivered
 from hookgate.protocol.dataclasses import dataclass, replace
 from hookgate.protocol.interfaces import Channel, EditingChannel, Replacing
 from hookgate.protocol.journal.interfaces import Posting

@@ -5,8 +5,8 @@ from __future__ import annotations
 import structlog
 
 from hookgate.loop.delivery.splitting import split
-from hookgate.protocol.channel import ChannelLimits, Undelivered
 from hookgate.protocol.chat import Outbound
+from hookgate.protocol.chat.channel import ChannelLimits, Undelivered
 from hookgate.protocol.dataclasses import replace
 from hookgate.protocol.interfaces import Channel, EditingChannel, PreviewingChannel
 from hookgate.protocol.journal.values import Row

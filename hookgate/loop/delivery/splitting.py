@@ -12,7 +12,7 @@ from collections.abc import Callable, Sequence
 from functools import cached_property
 from itertools import accumulate
 
-from hookgate.protocol.channel import ChannelLimits, TextUnit
+from hookgate.protocol.chat.channel import ChannelLimits, TextUnit
 from hookgate.protocol.dataclasses import dataclass
 
 _WHOLE = re.compile(

@@ -8,8 +8,8 @@ from base64 import b64encode
 import structlog
 
 from hookgate.protocol.catalog import StoreFailed
+from hookgate.protocol.chat.media import IMAGES, MediaReference, MediaStore, media_reference
 from hookgate.protocol.dataclasses import replace
-from hookgate.protocol.media import IMAGES, MediaReference, MediaStore, media_reference
 from hookgate.protocol.values import LLMRequest, Message
 from hookgate.tools.names import SEND_FILE
 

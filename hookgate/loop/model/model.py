@@ -11,10 +11,10 @@ from hookgate.loop.agent import Agent, Retries
 from hookgate.loop.model.attached import with_files
 from hookgate.processes.backoff import backoff_s
 from hookgate.protocol.dataclasses import replace
-from hookgate.protocol.delta import Delta
 from hookgate.protocol.errors import PASSING, ProviderFailed
 from hookgate.protocol.events.payloads import LlmRequest, LlmResponse, LlmRetry
 from hookgate.protocol.values import LLMReply, LLMRequest, Step
+from hookgate.protocol.values.delta import Delta
 
 log = structlog.get_logger("hookgate.loop")
 

@@ -21,11 +21,11 @@ from hookgate.loop.streaming.shown import Everything, Shown, Watching
 from hookgate.loop.turn_state import Turn
 from hookgate.protocol.chat import Outbound
 from hookgate.protocol.dataclasses import dataclass, replace
-from hookgate.protocol.delta import CallPiece
 from hookgate.protocol.errors import ProviderFailed, TurnAborted
 from hookgate.protocol.events.inside import CallWritten, ModelAsked, ReplyEnded, StepBegan, ThoughtWritten
 from hookgate.protocol.journal.values import Draft
 from hookgate.protocol.values import LLMReply, LLMRequest, Message, Step
+from hookgate.protocol.values.delta import CallPiece
 from hookgate.protocol.zot.names import EXTENSION
 from hookgate.tools.extract import Held
 from hookgate.tools.registry import Snapshot

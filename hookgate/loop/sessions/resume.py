@@ -10,8 +10,8 @@ from hookgate.protocol.chat import Inbound
 from hookgate.protocol.journal.replies import open_calls
 from hookgate.protocol.journal.values import CallRecord, CallState, Entry
 from hookgate.protocol.redacting import presentable
-from hookgate.protocol.spec_digest import spec_digest
 from hookgate.protocol.values import ProposedCall, ToolCall, ToolSpec
+from hookgate.protocol.values.spec_digest import spec_digest
 from hookgate.tools.decode import ReadCall
 from hookgate.tools.failures import failure
 

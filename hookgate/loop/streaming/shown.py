@@ -11,8 +11,8 @@ from hookgate.loop.streaming.resumed import Resumed
 from hookgate.loop.streaming.waiting import Waiting
 from hookgate.loop.streaming.written import Written
 from hookgate.protocol.dataclasses import dataclass, replace
-from hookgate.protocol.delta import CallPiece, Counted, Delta, Thought
 from hookgate.protocol.interfaces import Redactor
+from hookgate.protocol.values.delta import CallPiece, Counted, Delta, Thought
 
 Holding = Callable[[str], int]
 """Given the next piece of a text: from where on all of it so far must be held back."""

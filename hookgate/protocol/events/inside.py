@@ -9,9 +9,9 @@ from typing import Literal
 
 from hookgate.protocol.chat import Inbound
 from hookgate.protocol.dataclasses import dataclass
-from hookgate.protocol.delta import CallPiece
 from hookgate.protocol.events.payloads import Payload
 from hookgate.protocol.values import ToolCall, ToolResult, Usage
+from hookgate.protocol.values.delta import CallPiece
 
 Stop = Literal["end", "tool_use", "length", "error", "aborted"]
 CallStatus = Literal["completed", "failed", "blocked", "cancelled", "timed_out"]

@@ -10,7 +10,6 @@ from collections.abc import Mapping
 from typing import cast
 
 from hookgate.protocol.dataclasses import dataclass
-from hookgate.protocol.effects import effect_members
 from hookgate.protocol.events.own_payloads import (
     ApprovalDecided,
     ApprovalRequested,
@@ -27,6 +26,7 @@ from hookgate.protocol.events.own_payloads import (
 from hookgate.protocol.events.payload import Payload, Severity
 from hookgate.protocol.hook.wire import decode_members
 from hookgate.protocol.values import JsonObject, ProposedCall, ToolCall, ToolResult
+from hookgate.protocol.values.effects import effect_members
 
 _END_SEVERITY: dict[str, Severity] = {"error": "error", "aborted": "warn"}
 

@@ -8,7 +8,6 @@ from typing import Annotated, Any, cast
 from pydantic import BeforeValidator, Field
 
 from hookgate.protocol.dataclasses import replace
-from hookgate.protocol.effects import read_effects
 from hookgate.protocol.errors import BadMessage
 from hookgate.protocol.hook.answers import NO_OUTPUT, ReplyWith
 from hookgate.protocol.hook.kinds import kind_of, near_miss
@@ -16,6 +15,7 @@ from hookgate.protocol.hook.patches import Patch, Texts, checked
 from hookgate.protocol.hook.stages import MESSAGE_STAGES, Stage
 from hookgate.protocol.hook.wire import parse_messages, parse_proposed, parse_tools
 from hookgate.protocol.values import Fault, FaultKind, ToolResult
+from hookgate.protocol.values.effects import read_effects
 
 OBJECTS: Mapping[Stage, str] = {
     Stage.ON_MESSAGE: "message",

@@ -12,12 +12,12 @@ from typing import Any
 from pydantic import TypeAdapter
 from pydantic.json_schema import GenerateJsonSchema, JsonSchemaMode
 
-from hookgate.protocol.effects import KINDS
 from hookgate.protocol.events.payloads import PAYLOADS
 from hookgate.protocol.hook import changes, shapes
 from hookgate.protocol.hook.answers import ACTIONS
 from hookgate.protocol.hook.hello import HelloPatch
 from hookgate.protocol.hook.stages import Stage
+from hookgate.protocol.values.effects import KINDS
 
 Schema = dict[str, Any]
 

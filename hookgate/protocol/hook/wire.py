@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING, Any, cast
 
 from hookgate.protocol.chat import ChatMessage
 from hookgate.protocol.codec import encode
-from hookgate.protocol.effects import effect_members
 from hookgate.protocol.errors import BadMessage
 from hookgate.protocol.values import (
     Decode,
@@ -20,6 +19,7 @@ from hookgate.protocol.values import (
     ToolSpec,
     Usage,
 )
+from hookgate.protocol.values.effects import effect_members
 
 if TYPE_CHECKING:
     from hookgate.protocol.hook import shapes

@@ -7,11 +7,11 @@ from typing import Any
 from hookgate.protocol.approval import ApprovalRequest
 from hookgate.protocol.codec import encode
 from hookgate.protocol.dataclasses import dataclass
-from hookgate.protocol.models import Model
 from hookgate.protocol.rpc.blocks import Block, block_members
 from hookgate.protocol.rpc.commands import Request
 from hookgate.protocol.rpc.events import Spent, spent_members
 from hookgate.protocol.values import Role
+from hookgate.protocol.values.models import Model
 
 PROTOCOL_VERSION = 1
 

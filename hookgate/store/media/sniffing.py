@@ -10,8 +10,8 @@ from collections.abc import Iterator
 from typing import BinaryIO, cast
 from zipfile import BadZipFile, ZipFile, is_zipfile
 
+from hookgate.protocol.chat.media import IMAGES, MediaRefused
 from hookgate.protocol.dataclasses import dataclass
-from hookgate.protocol.media import IMAGES, MediaRefused
 
 TEXT, UNKNOWN = "text/plain", "application/octet-stream"
 SHOWN = ("image/", "audio/", "video/")

@@ -19,8 +19,8 @@ from time import time
 import trio
 
 from hookgate.protocol.catalog import StoreFailed, StoreFull
+from hookgate.protocol.chat.media import MediaFull, MediaReference, MediaRefused
 from hookgate.protocol.dataclasses import dataclass
-from hookgate.protocol.media import MediaFull, MediaReference, MediaRefused
 from hookgate.store.files import make_folder, sync_folder
 from hookgate.store.media.sniffing import Most, check, sniffed
 

@@ -12,7 +12,7 @@ from time import time
 import structlog
 
 from hookgate.protocol.catalog import StoreFailed
-from hookgate.protocol.media import MediaFull, MediaReference
+from hookgate.protocol.chat.media import MediaFull, MediaReference
 from hookgate.store.journal.engine import Engine
 from hookgate.store.journal.tables import Tables
 from hookgate.store.media.sniffing import sniffed

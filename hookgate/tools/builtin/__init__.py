@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
+from hookgate.protocol.chat.media import MediaStore
 from hookgate.protocol.dataclasses import dataclass
 from hookgate.protocol.interfaces import Replacing, Tool
-from hookgate.protocol.media import MediaStore
 from hookgate.tools.builtin.bash import Bash
 from hookgate.tools.builtin.bash_kill import BashKill
 from hookgate.tools.builtin.bash_output import BashOutput

@@ -12,8 +12,8 @@ from hookgate.processes.command import Command, Ended, run_command
 from hookgate.processes.guardian.strays import marked
 from hookgate.protocol import call_context
 from hookgate.protocol.dataclasses import replace
-from hookgate.protocol.effects import ProcessEffect
 from hookgate.protocol.values import Fault, Json, ToolCall, ToolResult, ToolSpec
+from hookgate.protocol.values.effects import ProcessEffect
 from hookgate.tools import arguments
 from hookgate.tools.schema.objects import gives, takes
 from hookgate.tools.shell.background import Background, Job

@@ -8,8 +8,8 @@ from typing import cast
 
 import trio
 
-from hookgate.protocol.effects import FileEffect
 from hookgate.protocol.values import Json, ToolCall, ToolResult, ToolSpec
+from hookgate.protocol.values.effects import FileEffect
 from hookgate.tools import arguments
 from hookgate.tools.builtin.diff import Edit as Replacement
 from hookgate.tools.builtin.diff import applied, lf, locate, rows

@@ -13,11 +13,11 @@ from pathlib import PurePath
 import trio
 
 from hookgate.protocol import call_context
+from hookgate.protocol.chat.media import MediaReference, MediaRefused, MediaStore, file_name, media_reference
 from hookgate.protocol.dataclasses import replace
-from hookgate.protocol.effects import FileEffect
 from hookgate.protocol.interfaces import Replacing
-from hookgate.protocol.media import MediaReference, MediaRefused, MediaStore, file_name, media_reference
 from hookgate.protocol.values import ToolCall, ToolResult, ToolSpec
+from hookgate.protocol.values.effects import FileEffect
 from hookgate.tools import arguments
 from hookgate.tools.errors import ToolError
 from hookgate.tools.files.files import opened

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 import trio
 
 from hookgate.protocol.dataclasses import replace
-from hookgate.protocol.effects import NetEffect
 from hookgate.protocol.values import ToolCall, ToolResult, ToolSpec
+from hookgate.protocol.values.effects import NetEffect
 from hookgate.tools import arguments
 from hookgate.tools.errors import ToolError
 from hookgate.tools.failures import failed

@@ -7,8 +7,8 @@ from functools import partial
 
 import trio
 
-from hookgate.protocol.effects import FileEffect
 from hookgate.protocol.values import ToolCall, ToolResult, ToolSpec
+from hookgate.protocol.values.effects import FileEffect
 from hookgate.tools import arguments
 from hookgate.tools.errors import ToolError
 from hookgate.tools.files.files import replace

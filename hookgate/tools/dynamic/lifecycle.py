@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from hookgate.protocol.effects import RegistryEffect
 from hookgate.protocol.interfaces import Tool
 from hookgate.protocol.values import ToolCall, ToolResult, ToolSpec
+from hookgate.protocol.values.effects import RegistryEffect
 from hookgate.tools import arguments
 from hookgate.tools.dynamic.draft import MAX_BODY_BYTES, NAME_PATTERN, NEW_TOOL, TYPES, read_draft
 from hookgate.tools.dynamic.identity import CALL_TIMEOUT_S

@@ -12,8 +12,8 @@ import structlog
 import trio
 
 from hookgate.protocol.dataclasses import dataclass, replace
-from hookgate.protocol.effects import Effect, FileEffect
 from hookgate.protocol.values import ToolCall, ToolResult
+from hookgate.protocol.values.effects import Effect, FileEffect
 from hookgate.tools.files.observe_paths import Parts, named_paths
 from hookgate.tools.files.observe_scan import Limits, Scan, changes, scan
 from hookgate.tools.files.workspace import Workspace

@@ -12,7 +12,7 @@ from hashlib import sha256
 from time import monotonic
 
 from hookgate.protocol.dataclasses import dataclass, replace
-from hookgate.protocol.effects import FileEffect
+from hookgate.protocol.values.effects import FileEffect
 from hookgate.tools.errors import ToolError
 from hookgate.tools.files.observe_paths import Parts, shown_path
 from hookgate.tools.files.workspace import Place, Workspace, lies_in

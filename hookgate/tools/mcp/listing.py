@@ -13,7 +13,7 @@ from hookgate.protocol.dataclasses import dataclass
 from hookgate.protocol.hook.match import Globs
 from hookgate.protocol.values import JsonObject, ToolSpec
 from hookgate.tools.errors import BadSpec
-from hookgate.tools.mcp.asked import plain
+from hookgate.tools.mcp.connect_request import plain
 from hookgate.tools.mcp.names import exposed
 from hookgate.tools.mcp.server import ConnectFailed, ServerSpec
 from hookgate.tools.schema.check import check_schema

@@ -16,7 +16,7 @@ import trio
 from hookgate import __version__
 from hookgate.protocol.values import FaultKind, JsonObject
 from hookgate.tools.errors import ToolError
-from hookgate.tools.mcp.asked import plain
+from hookgate.tools.mcp.connect_request import plain
 from hookgate.tools.mcp.listing import Pages
 from hookgate.tools.mcp.server import ConnectFailed, ServerSpec
 from hookgate.tools.mcp.transport import sdk

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from dataclasses import asdict
 
-from hookgate.protocol.effects import RegistryEffect
 from hookgate.protocol.values import ToolCall, ToolResult, ToolSpec
+from hookgate.protocol.values.effects import RegistryEffect
 from hookgate.tools.arguments import required
 from hookgate.tools.dispatch import invalid
 from hookgate.tools.errors import ToolError
 from hookgate.tools.failures import failed, failure
-from hookgate.tools.mcp.asked import SCHEMA, read_asked
+from hookgate.tools.mcp.connect_request import SCHEMA, read_request
 from hookgate.tools.mcp.overview import line, overview
 from hookgate.tools.mcp.roster import Roster
 from hookgate.tools.mcp.server import NAME
@@ -40,13 +40,13 @@ class McpConnect:
         if refused is not None:
             return refused
         try:
-            read_asked(call.arguments)
+            read_request(call.arguments)
         except ToolError as error:
             return failed(call.name, error)
         return call
 
     async def execute(self, call: ToolCall) -> ToolResult:
-        status = await self._roster.add(read_asked(call.arguments))
+        status = await self._roster.add(read_request(call.arguments))
         lines = [
             f"Connected to {status.name}: {len(status.tools)} tools, from the next step on.",
             *status.tools,

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from hookgate.protocol.catalog import ConnectionStatus
-from hookgate.tools.mcp.asked import plain
+from hookgate.tools.mcp.connect_request import plain
 from hookgate.tools.mcp.roster import Kept, Roster
 from hookgate.tools.mcp.server import ServerStatus
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from hookgate.protocol.codec import encode
 from hookgate.tools.errors import ToolError
-from hookgate.tools.mcp.asked import plain, read_row, what_it_does
+from hookgate.tools.mcp.connect_request import plain, read_row, what_it_does
 from hookgate.tools.mcp.listing import Offer, Offered
 from hookgate.tools.mcp.roster import Roster
 

@@ -18,7 +18,7 @@ from hookgate.protocol.catalog import Catalog, RowState, Seen, ServerRow, StoreC
 from hookgate.protocol.codec import canonical
 from hookgate.protocol.dataclasses import dataclass, replace
 from hookgate.tools.errors import ToolError
-from hookgate.tools.mcp.asked import SECRET, Asked, read_row
+from hookgate.tools.mcp.connect_request import SECRET, ConnectRequest, read_row
 from hookgate.tools.mcp.connections import CLOSE_S, Connections
 from hookgate.tools.mcp.server import ServerSpec, ServerStatus
 
@@ -69,7 +69,7 @@ class Roster:
         self.connections = connections
         self._catalog, self._place, self._configured = catalog, place, configured
 
-    async def add(self, asked: Asked) -> ServerStatus:
+    async def add(self, asked: ConnectRequest) -> ServerStatus:
         """Connect, then keep it; neither, if one fails. Raises ToolError."""
         row = self.row(asked.name)
         if row is not None and row.origin == "operator":
@@ -213,7 +213,7 @@ class Roster:
 
     # --- rows and specs -------------------------------------------------------------------------------------
 
-    def spec(self, asked: Asked) -> ServerSpec:
+    def spec(self, asked: ConnectRequest) -> ServerSpec:
         """Raises ToolError where a secret is not there."""
         environment = {name: self._resolved(value) for name, value in asked.env.items()}
         return ServerSpec(

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from hookgate.protocol.codec import encode
-from hookgate.protocol.effects import ProcessEffect
 from hookgate.protocol.values import Json, JsonObject
+from hookgate.protocol.values.effects import ProcessEffect
 from hookgate.tools.schema.objects import gives
 from hookgate.tools.shell.background import Job
 from hookgate.tools.shell.background_output import News

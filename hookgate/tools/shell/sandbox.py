@@ -8,24 +8,21 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import AsyncGenerator, Awaitable, Callable, Container, Iterator, Mapping, Sequence
+from collections.abc import AsyncGenerator, Awaitable, Callable, Container, Mapping, Sequence
 from contextlib import asynccontextmanager, suppress
 from dataclasses import field
 from functools import partial
 from pathlib import Path
 from typing import Literal
 
-import structlog
 import trio
 
-from hookgate.processes.command import Command
-from hookgate.processes.once import run_once
 from hookgate.processes.private import open_private_folder, sweep
 from hookgate.protocol.dataclasses import dataclass, replace
-from hookgate.tools.errors import SandboxUnavailable, ToolError
-from hookgate.tools.files.workspace import which_outside
+from hookgate.tools.errors import ToolError
 from hookgate.tools.kept import Keep, Kept, nothing, unique
 from hookgate.tools.shell.bubblewrap import bwrap_argv
+from hookgate.tools.shell.choosing import choose, exposed, landlock_note, named
 from hookgate.tools.shell.landlock import Grants, launcher_argument
 
 Mode = Literal["auto", "required", "off"]
@@ -33,10 +30,6 @@ Kind = Literal["bwrap", "landlock", "none"]
 
 PREFIX = "hookgate-"
 """Of private folders; that of a made tool begins with it too."""
-_PROBE_DEADLINE_S = 10.0
-_MAX_NAMED = 6
-"""Paths that a note or an error lists."""
-_SHARED = "Shell commands write only the workspace and a private folder for temporary files"
 _LAUNCHER = Path(__file__).with_name("_landlock.py")
 _SECRETS = (
     ".ssh",
@@ -54,8 +47,6 @@ _SECRETS = (
     ".config/hookgate",
 )
 """Below HOME: what a command has no business reading."""
-
-_log = structlog.get_logger(__name__)
 
 
 @dataclass(frozen=True, slots=True)
@@ -128,8 +119,8 @@ class Shelter:
         await self._tried.wait()
         assert self._chosen  # noqa: S101 - set before the event
         sandbox = await self.keeping(self._chosen)
-        if self._required and sandbox.kind == "landlock" and (exposed := _exposed(sandbox)):
-            reason = f"a sandbox is required, and Landlock would let commands change {_named(exposed)}"
+        if self._required and sandbox.kind == "landlock" and (open_ := exposed(sandbox)):
+            reason = f"a sandbox is required, and Landlock would let commands change {named(open_)}"
             raise ToolError("permission", "bash", reason)
         self.made.update(sandbox.unmade if sandbox.kind == "bwrap" else ())
         return sandbox
@@ -148,7 +139,7 @@ class Shelter:
         there = (Path(os.path.realpath(path)) for path in kept.there())
         inside = unique(path for path in there if path != root and path not in unmade)
         found = replace(sandbox, hidden=unique(hidden), kept=inside, unmade=unmade)
-        return replace(found, note=_landlock_note(found)) if found.kind == "landlock" else found
+        return replace(found, note=landlock_note(found)) if found.kind == "landlock" else found
 
 
 @asynccontextmanager
@@ -162,13 +153,13 @@ async def open_shelter(
     """
     async with _folders() as base:
         bare, required = _bare(workspace, base, environment, limits), limits.mode == "required"
-        shelter, choose = Shelter(bare, keep, required=required), partial(_choose, environment, limits)
+        shelter, trial = Shelter(bare, keep, required=required), partial(choose, environment, limits)
         if required:
-            await shelter.run(choose)
+            await shelter.run(trial)
         async with trio.open_nursery() as nursery:
             nursery.start_soon(sweep, PREFIX)
             if not required:
-                nursery.start_soon(shelter.run, choose)
+                nursery.start_soon(shelter.run, trial)
             try:
                 yield shelter
             finally:
@@ -225,82 +216,3 @@ def _is_there(path: Path, made: Container[Path]) -> bool:
         return path.exists() and not (path in made and path.is_dir() and not any(path.iterdir()))
     except OSError:
         return False
-
-
-async def _choose(environment: Mapping[str, str], limits: Limits, bare: Sandbox) -> Sandbox:
-    if limits.mode == "off":
-        return replace(bare, note="The sandbox is switched off: shell commands have all rights of the gateway.")
-    exposed = _exposed(bare) if limits.mode == "required" else ()
-    for candidate in _candidates(bare, environment, strict=limits.mode == "required"):
-        if candidate.kind == "landlock" and exposed:
-            continue
-        if await _holds(candidate, environment):
-            _log.info("sandbox", kind=candidate.kind, note=candidate.note)
-            return candidate
-    if exposed:
-        raise SandboxUnavailable(
-            "a sandbox is required, but bwrap does not work on this machine, and Landlock would let shell commands "
-            f"change {_named(exposed)}"
-        )
-    if limits.mode == "required":
-        without = "" if bare.network else " without network"
-        raise SandboxUnavailable(
-            f"a sandbox{without} is required, but neither bwrap nor Landlock can be one on this machine"
-        )
-    note = "No sandbox works on this machine: shell commands have all rights of the gateway."
-    _log.warning("sandbox", kind="none", note=note)
-    return replace(bare, note=note)
-
-
-def _candidates(bare: Sandbox, environment: Mapping[str, str], *, strict: bool) -> Iterator[Sandbox]:
-    """The best one first. `strict`: none that leaves open what should be closed."""
-    if program := which_outside("bwrap", environment.get("PATH", os.defpath), bare.workspace):
-        yield replace(bare, kind="bwrap", note=f"{_SHARED} (bwrap).", program=program)
-    for tcp_open in (False,) if bare.network or strict else (False, True):
-        landlock = replace(bare, kind="landlock", tcp_open=tcp_open)
-        yield replace(landlock, note=_landlock_note(landlock))
-
-
-def _landlock_note(bare: Sandbox) -> str:
-    return f"{_SHARED} (Landlock). {_landlock_gaps(bare)}"
-
-
-def _landlock_gaps(bare: Sandbox) -> str:
-    gaps = ["Unix sockets with a path stay reachable."]
-    if bare.tcp_open:
-        gaps.append("The network stays open: Landlock can close TCP from Linux 6.7 on.")
-    elif not bare.network:
-        gaps.append("TCP is closed, UDP stays open.")
-    if any(path.is_relative_to(bare.workspace) for path in bare.hidden):
-        gaps.append("Hidden paths inside the workspace stay readable.")
-    exposed = _exposed(bare)
-    if exposed:
-        gaps.append(f"They can change what guards hookgate or tells its models what to do: {_named(exposed)}.")
-    return " ".join(gaps)
-
-
-def _exposed(bare: Sandbox) -> tuple[str, ...]:
-    """What is kept inside the workspace, by its path there: Landlock can only grant the workspace as a whole."""
-    inside = (path for path in (*bare.kept, *bare.unmade) if path.is_relative_to(bare.workspace))
-    return tuple(dict.fromkeys(path.relative_to(bare.workspace).as_posix() for path in inside))
-
-
-def _named(paths: Sequence[str]) -> str:
-    more = f" and {len(paths) - _MAX_NAMED} more" if len(paths) > _MAX_NAMED else ""
-    return f"{', '.join(paths[:_MAX_NAMED])}{more}"
-
-
-async def _holds(candidate: Sandbox, environment: Mapping[str, str]) -> bool:
-    """Whether a command in it can write where it may, and only there."""
-    script = 'printf x > "$1/probe" && ! printf x > "$2/probe"'
-    locked = candidate.tmp.with_name("locked")
-    # A mount makes the folder that it lies on: not before there is a command that must not make it.
-    trial = replace(candidate, unmade=())
-    argv = trial.wrap(["/bin/sh", "-c", script, "sh", str(candidate.tmp), str(locked)])
-    try:
-        # All of it ends with it: bwrap's inner half would wait for the outer one for ever.
-        printed = await run_once(Command(argv, candidate.workspace, environment, _PROBE_DEADLINE_S))
-    except OSError:
-        return False
-    written = (candidate.tmp / "probe").exists() and not (locked / "probe").exists()
-    return printed.status == 0 and written

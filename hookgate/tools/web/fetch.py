@@ -12,9 +12,9 @@ from typing import TYPE_CHECKING
 
 import trio
 
-from hookgate.processes.addresses import NotPublic, reachable
+from hookgate.network.addresses import NotPublic, reachable
 from hookgate.protocol.dataclasses import dataclass
-from hookgate.protocol.effects import NetEffect
+from hookgate.protocol.values.effects import NetEffect
 from hookgate.tools.errors import ToolError
 
 if TYPE_CHECKING:

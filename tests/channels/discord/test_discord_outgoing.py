@@ -10,8 +10,8 @@ import trio
 
 from hookgate.channels.discord.limits import GLOBAL_MOST, REFUSED_MOST, Limits
 from hookgate.channels.discord.outgoing.formatting import formatted
-from hookgate.protocol.channel import Undelivered
 from hookgate.protocol.chat import Chat, Outbound
+from hookgate.protocol.chat.channel import Undelivered
 from tests.channels.discord.bench import Bench, benched, direct, opened
 from tests.channels.discord.fake import ANN, BOB, OPS, Refused, open_fake, too_many
 from tests.channels.storing import PNG, REQUEST, asked, became, noted, request

@@ -8,8 +8,6 @@ import pytest
 
 from hookgate.channels.terminal.display.working import OBSERVED, QUIET_S, Working
 from hookgate.protocol.chat import Chat, Inbound
-from hookgate.protocol.delta import CallPiece
-from hookgate.protocol.effects import ProcessEffect
 from hookgate.protocol.events.event import Event
 from hookgate.protocol.events.inside import (
     CallDecided,
@@ -30,6 +28,8 @@ from hookgate.protocol.events.payloads import (
     TurnEnd,
 )
 from hookgate.protocol.values import Fault, Step, ToolCall, ToolResult
+from hookgate.protocol.values.delta import CallPiece
+from hookgate.protocol.values.effects import ProcessEffect
 
 CHAT = Chat("cli", "terminal")
 STEP = Step("main", "turn-1", Inbound(CHAT, "go"))

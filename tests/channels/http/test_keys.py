@@ -14,7 +14,7 @@ from starlette.requests import Request
 
 from hookgate.channels.http.bearer import Bearers
 from hookgate.channels.http.keys import Keys, NoKey
-from hookgate.channels.http.requests import Refused, answer
+from hookgate.channels.http.requests import HttpRefused, answer
 from hookgate.channels.http.server import Receive, Scope, Send, serve_http
 from hookgate.store.memory import MemoryJournal
 
@@ -46,7 +46,7 @@ async def served() -> AsyncGenerator[House]:
         request = Request(scope, receive)
         try:
             key = bearers.admit_operator(request) if scope["path"] == "/operators" else bearers.admit(request)
-        except Refused as refused:
+        except HttpRefused as refused:
             return await answer({"error": refused.why}, refused.status, refused.headers)(scope, receive, send)
         if scope["path"] != "/stream":
             return await answer({"name": key.name})(scope, receive, send)

@@ -7,16 +7,14 @@ from collections.abc import AsyncGenerator, Awaitable, Callable
 from contextlib import asynccontextmanager
 from functools import partial
 from pathlib import Path
-from typing import Any
 
-import httpx
 import pytest
 import trio
 from trio_websocket import ConnectionClosed, WebSocketRequest, serve_websocket
 
 from hookgate.channels.platforms import sockets
 from hookgate.channels.platforms.sockets import NO_CODE, SocketClosed, open_socket
-from tests.certificates import certified
+from tests.certificates import believed, certified
 
 Serve = Callable[[WebSocketRequest], Awaitable[None]]
 
@@ -150,16 +148,10 @@ async def test_whoever_is_cancelled_says_so_and_waits_for_nobody(monkeypatch: py
     assert told == [4000]
 
 
-async def test_a_socket_trusts_whom_requests_trust(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_a_socket_trusts_whom_requests_trust(tmp_path: Path) -> None:
     key, certificate = certified(tmp_path, "localhost")
     server = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
     server.load_cert_chain(certificate, key)
-    roots = httpx.create_ssl_context
-
-    def with_ours(**given: Any) -> ssl.SSLContext:
-        context = roots(**given)
-        context.load_verify_locations(certificate)
-        return context
 
     async def close(request: WebSocketRequest) -> None:
         connection = await request.accept()
@@ -171,8 +163,8 @@ async def test_a_socket_trusts_whom_requests_trust(tmp_path: Path, monkeypatch: 
             with pytest.raises(SocketClosed, match="TLS failed"):
                 async with open_socket(f"wss://localhost:{found.port}"):
                     pass
-            monkeypatch.setattr(httpx, "create_ssl_context", with_ours)
-            async with open_socket(f"wss://localhost:{found.port}") as socket:
-                with pytest.raises(SocketClosed, match="4000"):
-                    await socket.receive()
+            with believed(certificate):
+                async with open_socket(f"wss://localhost:{found.port}") as socket:
+                    with pytest.raises(SocketClosed, match="4000"):
+                        await socket.receive()
             nursery.cancel_scope.cancel()

@@ -15,7 +15,7 @@ from hookgate.channels.platforms import reception
 from hookgate.channels.slack.incoming import catching_up, socket_mode
 from hookgate.channels.slack.settings import Secret
 from hookgate.protocol.chat import Chat, Inbound
-from hookgate.protocol.media import media_reference
+from hookgate.protocol.chat.media import media_reference
 from tests.channels.slack.bench import Bench, asked, became, benched, direct, opened
 from tests.channels.slack.fake import BOB, BOT_ID, BOT_USER, DIRECT, GENERAL, Refused, open_fake, signed
 from tests.channels.storing import FULL, PNG, request

@@ -14,8 +14,8 @@ import trio
 
 from hookgate.channels.http.server import Receive, Scope, Send, serve_http
 from hookgate.channels.slack.settings import Secret
-from hookgate.protocol.channel import Undelivered
 from hookgate.protocol.chat import Chat, Outbound
+from hookgate.protocol.chat.channel import Undelivered
 from tests.channels.others import NODE_MODULES, first_line, node
 from tests.channels.slack.bench import Bench, opened
 from tests.channels.slack.fake import FakeSlack

@@ -11,8 +11,8 @@ import trio
 from hookgate.channels.slack.channel import PREVIEWS
 from hookgate.channels.slack.outgoing.mrkdwn import mrkdwn
 from hookgate.channels.slack.outgoing.neutral import neutral
-from hookgate.protocol.channel import Undelivered
 from hookgate.protocol.chat import Chat, Outbound
+from hookgate.protocol.chat.channel import Undelivered
 from tests.channels.slack.bench import Bench, asked, became, benched, direct, noted, opened
 from tests.channels.slack.fake import ANN, BOB, DIRECT, GENERAL, Refused, open_fake
 from tests.channels.storing import PNG, REQUEST, request

@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from hookgate.protocol.channel import Undelivered
 from hookgate.protocol.chat import Chat, Outbound
+from hookgate.protocol.chat.channel import Undelivered
 from tests.channels.storing import PNG
 from tests.channels.telegram.bench import benched, direct
 from tests.channels.telegram.fake import ANN, Refused

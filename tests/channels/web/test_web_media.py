@@ -12,7 +12,7 @@ import httpx
 import pytest
 from PIL import Image
 
-from hookgate.protocol.media import MediaFull
+from hookgate.protocol.chat.media import MediaFull
 from hookgate.store.media import FileMedia, MediaLimits
 from tests.channels.web.site import TOKEN, Site, opened
 

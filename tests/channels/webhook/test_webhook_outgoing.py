@@ -12,7 +12,6 @@ from socket import AF_INET, SOCK_STREAM
 from time import time
 from typing import Any
 
-import httpx
 import pytest
 import trio
 import trio.lowlevel
@@ -20,11 +19,11 @@ import trio.lowlevel
 from hookgate.channels.webhook.opening import OpenWebhook, open_webhook
 from hookgate.channels.webhook.settings import Rules, WebhookParts, WebhookSettings
 from hookgate.channels.webhook.signing import read_secret
-from hookgate.protocol.channel import Undelivered
 from hookgate.protocol.chat import Chat, Outbound
+from hookgate.protocol.chat.channel import Undelivered
 from hookgate.protocol.events.event import Event
 from hookgate.protocol.events.payloads import DeadLetter, HookState, TurnStart
-from tests.certificates import certified
+from tests.certificates import believed, certified
 from tests.channels.storing import Storing, asked, delivering, request, storing
 from tests.channels.webhook.receiver import SECRET, Receiver, close, hang, open_receiver, pour, status
 
@@ -190,29 +189,23 @@ class Names(trio.abc.HostnameResolver):
 
 
 async def test_the_address_that_was_looked_at_is_connected_to_and_has_to_prove_the_name(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    tmp_path: Path,
 ) -> None:
     key, certificate = certified(tmp_path, "good.test")
-    server, roots = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER), httpx.create_ssl_context
+    server = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
     server.load_cert_chain(certificate, key)
-
-    def with_ours(**given: Any) -> ssl.SSLContext:
-        context = roots(**given)
-        context.load_verify_locations(certificate)
-        return context
-
-    monkeypatch.setattr(httpx, "create_ssl_context", with_ours)
     # One of two is out of order, and a name that would lead elsewhere a moment later is not asked again.
     elsewhere = [["127.0.0.3", "127.0.0.1"], ["127.0.0.4"]]
     trio.socket.set_custom_hostname_resolver(Names({"good.test": elsewhere, "bad.test": [["127.0.0.1"]]}))
-    async with open_receiver(tls=server) as receiver:
-        for name in ("good.test", "bad.test"):
-            url = receiver.url.replace("127.0.0.1", name)
-            async with opened(tmp_path / name, receiver, url=url) as bench:
-                if name == "good.test":
-                    assert await bench.opened.channel.send(HELLO, "k")
-                else:
-                    assert (await bench.refused()).why == "it could not prove who it is (TLS failed)"
+    with believed(certificate):
+        async with open_receiver(tls=server) as receiver:
+            for name in ("good.test", "bad.test"):
+                url = receiver.url.replace("127.0.0.1", name)
+                async with opened(tmp_path / name, receiver, url=url) as bench:
+                    if name == "good.test":
+                        assert await bench.opened.channel.send(HELLO, "k")
+                    else:
+                        assert (await bench.refused()).why == "it could not prove who it is (TLS failed)"
     [sent] = receiver.sent
     assert sent.headers["host"].partition(":")[0] == "good.test"
 

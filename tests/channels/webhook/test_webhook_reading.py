@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from hookgate.channels.webhook.reading import MEMBERS, Said, Unreadable, read
 from hookgate.channels.webhook.settings import Rules
-from hookgate.protocol.media import Inline
+from hookgate.protocol.chat.media import Inline
 from tests.channels.webhook.asking_others import needs_others, others
 
 EVENT = {"specversion": "1.0", "id": "1", "source": "/x", "type": "a.b", "data": {"message": "Disk full", "on": [7]}}

@@ -15,9 +15,9 @@ import pytest
 import trio
 import trio.testing
 
-from hookgate.cli.terminal.keyboard import attention
-from hookgate.cli.terminal.keyboard.edited import Asked, EditedKeyboard
-from hookgate.cli.terminal.keyboard.editor import run_editor
+from hookgate.cli.terminal.keyboard.edited import EditedKeyboard, LineQuestion
+from hookgate.cli.terminal.keyboard.editor import attention
+from hookgate.cli.terminal.keyboard.editor.editor import run_editor
 from tests.processes import until
 
 DEADLINE_S = 30
@@ -27,12 +27,12 @@ class _Editor:
     """What the loop's side tells an editor of questions."""
 
     def __init__(self) -> None:
-        self.asks: list[Asked] = []
+        self.asks: list[LineQuestion] = []
 
-    def ask(self, question: Asked) -> None:
+    def ask(self, question: LineQuestion) -> None:
         self.asks.append(question)
 
-    def asked(self, _question: Asked) -> None:
+    def asked(self, _question: LineQuestion) -> None:
         pass
 
     def draw(self) -> None:

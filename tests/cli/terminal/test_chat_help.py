@@ -7,8 +7,8 @@ from types import SimpleNamespace
 from typing import Any
 
 from hookgate.cli.printing import aligned
-from hookgate.cli.terminal.commands import TerminalCommands
-from hookgate.cli.terminal.help import help_text
+from hookgate.cli.terminal.commands.help import help_text
+from hookgate.cli.terminal.commands.own import TerminalCommands
 from hookgate.cli.terminal.talk import CHAT
 from hookgate.loop.commands.table import RESERVED, Command, Invocation
 from hookgate.loop.gateway import Gateway

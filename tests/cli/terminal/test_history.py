@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from hookgate.cli.terminal.keyboard.history import LONGEST, MOST, History
+from hookgate.cli.terminal.keyboard.editor.history import LONGEST, MOST, History
 
 
 def test_two_chats_at_once_keep_what_both_have_said_and_the_oldest_goes(tmp_path: Path) -> None:

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from hookgate.cli.terminal.piped import FIRST_S, MANY, MAX_BYTES, STDIN, asked
+from hookgate.cli.terminal.once.piped import FIRST_S, MANY, MAX_BYTES, STDIN, asked
 from hookgate.config import ConfigError
 from tests.cli.program import configured, run
 from tests.model_server import open_model_server, says

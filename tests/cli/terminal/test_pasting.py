@@ -8,7 +8,7 @@ import pytest
 from prompt_toolkit.key_binding.key_processor import KeyPress
 from prompt_toolkit.keys import Keys
 
-from hookgate.cli.terminal.keyboard.pasting import PasteParser
+from hookgate.cli.terminal.keyboard.editor.pasting import PasteParser
 
 PASTE = "\x1b[200~one\r\x1btwo\r\x1b[201~"
 PASTED = [(Keys.BracketedPaste, "one\r\x1btwo\r")]

@@ -10,12 +10,12 @@ from hookgate.loop.calls.execution_policy import Around, Compare
 from hookgate.loop.sessions.transcript import NOT_RUN
 from hookgate.protocol.chat import Chat
 from hookgate.protocol.dataclasses import replace
-from hookgate.protocol.effects import FileEffect
 from hookgate.protocol.events.payloads import ToolExecEnd, ToolExecSkipped, ToolExecStart
 from hookgate.protocol.hook.answers import CONTINUE, Answer, Respond
 from hookgate.protocol.hook.match import Globs
 from hookgate.protocol.hook.stages import Question, Stage
 from hookgate.protocol.values import Access, Finished, Json, ToolCall, ToolResult, ToolSpec
+from hookgate.protocol.values.effects import FileEffect
 from hookgate.providers.scripted import ScriptedCall
 from tests.loop.recording import OTHER, Bench, FunctionTool, asks_for, hook, says
 

@@ -8,8 +8,8 @@ from contextlib import AbstractContextManager, asynccontextmanager, nullcontext
 import trio
 
 from hookgate.loop.delivery.delivery import Delivery
-from hookgate.protocol.channel import UNLIMITED, ChannelLimits
 from hookgate.protocol.chat import Outbound
+from hookgate.protocol.chat.channel import UNLIMITED, ChannelLimits
 from hookgate.protocol.journal.interfaces import Journal
 from tests.loop.recording import DEADLINE_S, Room
 

@@ -18,8 +18,8 @@ from hookgate.approvals.rules import Rule
 from hookgate.approvals.surroundings import Surroundings
 from hookgate.loop.sessions.resume import MAY_HAVE_RUN
 from hookgate.protocol.approval import Decision, Terms, Voter
-from hookgate.protocol.channel import PRESENT, ChannelLimits
 from hookgate.protocol.chat import Chat, Outbound
+from hookgate.protocol.chat.channel import PRESENT, ChannelLimits
 from hookgate.protocol.journal.interfaces import Journal
 from hookgate.protocol.values import LLMReply, LLMRequest, ProposedCall
 from hookgate.store.journal import open_journal

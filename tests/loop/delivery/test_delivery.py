@@ -14,8 +14,8 @@ import trio.testing
 
 from hookgate.loop.delivery.delivery import LOOK_S
 from hookgate.loop.delivery.queue import MAX_TRIES, SEND_S, SLOW, WAIT_S
-from hookgate.protocol.channel import ChannelLimits, Undelivered
 from hookgate.protocol.chat import Chat, Inbound, Outbound
+from hookgate.protocol.chat.channel import ChannelLimits, Undelivered
 from hookgate.protocol.journal.interfaces import Journal
 from hookgate.protocol.journal.values import Arrival, Handed, Row
 from hookgate.store.journal import open_journal

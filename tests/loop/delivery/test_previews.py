@@ -14,8 +14,8 @@ import trio
 from hookgate.loop.delivery import queue
 from hookgate.loop.delivery.delivery import Delivery
 from hookgate.loop.delivery.queue import PREVIEW_S
-from hookgate.protocol.channel import Undelivered
 from hookgate.protocol.chat import Chat, Inbound, Outbound
+from hookgate.protocol.chat.channel import Undelivered
 from hookgate.protocol.hook.answers import CONTINUE
 from hookgate.protocol.hook.stages import Stage
 from hookgate.protocol.journal.interfaces import Journal

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from markdown_it import MarkdownIt
 
 from hookgate.loop.delivery.splitting import measure, pieces, split
-from hookgate.protocol.channel import ChannelLimits, TextUnit
+from hookgate.protocol.chat.channel import ChannelLimits, TextUnit
 
 LINK = "[the manual](https://example.org/a/long/way)"
 MARKDOWN = st.lists(

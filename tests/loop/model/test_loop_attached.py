@@ -16,9 +16,9 @@ from hookgate.loop.attachments import kept, sendable
 from hookgate.loop.calls.execution_policy import Around
 from hookgate.loop.model import attached
 from hookgate.loop.model.attached import with_files
-from hookgate.protocol.channel import ChannelLimits
 from hookgate.protocol.chat import Chat, Outbound
-from hookgate.protocol.media import MediaReference
+from hookgate.protocol.chat.channel import ChannelLimits
+from hookgate.protocol.chat.media import MediaReference
 from hookgate.protocol.values import LLMRequest, Message, ToolCall, ToolResult, ToolSpec
 from hookgate.store.media import FileMedia, MediaLimits
 from tests.loop.recording import Bench, FunctionTool, asks_for, says

@@ -13,8 +13,8 @@ from hookgate.protocol.events.payloads import SessionCompacted
 from hookgate.protocol.hook.answers import CONTINUE, Abort, Answer
 from hookgate.protocol.hook.stages import Question, Stage
 from hookgate.protocol.journal.values import Draft
-from hookgate.protocol.models import Model, Prices
 from hookgate.protocol.values import LLMReply, LLMRequest, Message, ProposedCall, Usage
+from hookgate.protocol.values.models import Model, Prices
 from hookgate.providers.models import known_model, known_models
 from tests.loop.recording import Bench, FunctionTool, asks_for, hook, is_valid, says, transcript_of
 

@@ -9,12 +9,12 @@ import trio
 from trio.testing import MockClock
 
 from hookgate.loop.agent import Retries
-from hookgate.protocol.delta import Delta
 from hookgate.protocol.errors import PASSING, ProviderFailed, ProviderFault
 from hookgate.protocol.events.payloads import ErrorEvent, LlmRetry, TurnEnd
 from hookgate.protocol.hook.answers import CONTINUE
 from hookgate.protocol.hook.stages import Stage
 from hookgate.protocol.values import LLMReply, LLMRequest
+from hookgate.protocol.values.delta import Delta
 from hookgate.providers.scripted import ScriptedFailure, ScriptStep
 from tests.loop.recording import Bench, hook, says
 

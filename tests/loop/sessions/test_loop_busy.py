@@ -10,8 +10,8 @@ import trio
 
 from hookgate.loop.calls.calls import AGAIN, SKIPPED
 from hookgate.loop.gateway import REJECTED
-from hookgate.protocol.channel import Busy, ChannelPolicy
 from hookgate.protocol.chat import ChatMessage, Inbound
+from hookgate.protocol.chat.channel import Busy, ChannelPolicy
 from hookgate.protocol.events.payloads import SteeringInjected
 from hookgate.protocol.hook.answers import Answer, Drop, Modify
 from hookgate.protocol.hook.stages import Question, Stage

@@ -19,7 +19,7 @@ from hookgate.channels.web.settings import WebSettings
 from hookgate.loop.doors.guests import Guests
 from hookgate.protocol.approval import Voter
 from hookgate.protocol.chat import Chat
-from hookgate.protocol.media import MediaFull
+from hookgate.protocol.chat.media import MediaFull
 from hookgate.store.journal.opening import StoredJournal
 from hookgate.store.media import FileMedia, MediaLimits
 from hookgate.store.places import Database, media_beside

@@ -10,16 +10,9 @@ from typing import Any
 import pytest
 
 from hookgate.protocol.values import ToolResult
+from tests.tools.failing import reason
 
 Run = Callable[..., Awaitable[ToolResult]]
-
-
-def reason(result: ToolResult) -> str:
-    """The failure's bare text; what the model reads must hold it."""
-    assert result.is_error
-    assert result.error is not None
-    assert result.error.reason in result.for_llm
-    return result.error.reason
 
 
 def edits(*pairs: tuple[str, str]) -> list[dict[str, Any]]:

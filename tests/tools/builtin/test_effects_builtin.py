@@ -11,8 +11,8 @@ import pytest
 import trio
 from website import Names, Site, get, page, reply
 
-from hookgate.protocol.effects import Effect, FileEffect, NetEffect, ProcessEffect, effect_members
 from hookgate.protocol.values import ToolResult
+from hookgate.protocol.values.effects import Effect, FileEffect, NetEffect, ProcessEffect, effect_members
 from hookgate.tools.builtin import bash, edit, write
 from hookgate.tools.schema.check import problems
 

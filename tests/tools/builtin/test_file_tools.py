@@ -10,18 +10,11 @@ from pathlib import Path
 import pytest
 
 from hookgate.protocol.values import Fault, ToolResult
+from tests.tools.failing import reason
 
 Run = Callable[..., Awaitable[ToolResult]]
 
 PNG = b64decode("iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR4nGNgYGBgAAAABQABpfZFQAAAAABJRU5ErkJggg==")
-
-
-def reason(result: ToolResult) -> str:
-    """The failure's bare text; what the model reads must hold it."""
-    assert result.is_error
-    assert result.error is not None
-    assert result.error.reason in result.for_llm
-    return result.error.reason
 
 
 # --- read ---------------------------------------------------------------------------------------------------

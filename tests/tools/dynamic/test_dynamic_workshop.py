@@ -14,8 +14,8 @@ import trio.testing
 from hookgate.assembly.tools.dynamic import open_tool_processes
 from hookgate.protocol.catalog import Seen, StoreBusy, StoreFailed, ToolRow
 from hookgate.protocol.dataclasses import replace
-from hookgate.protocol.effects import RegistryEffect
 from hookgate.protocol.values import ToolCall, ToolResult
+from hookgate.protocol.values.effects import RegistryEffect
 from hookgate.tools.dynamic.process import ProgramSpec, ToolProcess
 from hookgate.tools.dynamic.workshop import Terms
 from hookgate.tools.registry import Registry

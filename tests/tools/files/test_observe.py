@@ -11,8 +11,8 @@ from typing import Any
 import pytest
 import trio
 
-from hookgate.protocol.effects import Effect, FileEffect, ProcessEffect
 from hookgate.protocol.values import Json, ToolCall, ToolResult
+from hookgate.protocol.values.effects import Effect, FileEffect, ProcessEffect
 from hookgate.tools.builtin.bash import Bash
 from hookgate.tools.dispatch import execute
 from hookgate.tools.files import observe

@@ -14,12 +14,12 @@ import trio
 from benches import ENVIRONMENT, ODD, Bench, odd, opened, pids
 
 from hookgate.protocol.catalog import Catalog, ServerRow, StoreFailed
-from hookgate.protocol.effects import RegistryEffect
 from hookgate.protocol.values import ToolCall, ToolResult
+from hookgate.protocol.values.effects import RegistryEffect
 from hookgate.store import open_store
 from hookgate.tools.dispatch import execute
 from hookgate.tools.errors import ToolError
-from hookgate.tools.mcp.asked import approval_text, read_asked
+from hookgate.tools.mcp.connect_request import approval_text, read_request
 from hookgate.tools.mcp.manage import McpConnect, McpDisconnect, McpList
 from hookgate.tools.mcp.review import review
 from hookgate.tools.mcp.roster import Place, Roster
@@ -241,7 +241,7 @@ async def test_what_no_approval_could_make_right_is_refused_before_it_is_asked(
     arguments: dict[str, Any], reason: str, tmp_path: Path
 ) -> None:
     with pytest.raises(ToolError, match=reason) as caught:
-        read_asked(arguments)
+        read_request(arguments)
     assert caught.value.kind == "validation"
     async with desk(tmp_path, stored=False) as ours:
         tool = McpConnect(ours.roster)

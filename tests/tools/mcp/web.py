@@ -11,6 +11,7 @@ from typing import Any
 import trio
 
 from hookgate.tools.mcp.server import ServerSpec
+from tests.tools.website import reply as reply
 
 
 @dataclass(frozen=True)
@@ -73,13 +74,6 @@ def _result(body: dict[str, Any]) -> dict[str, Any]:
 def answer(asked: Asked, result: dict[str, Any], **headers: str) -> bytes:
     body = json.dumps({"jsonrpc": "2.0", "id": asked.body["id"], "result": result}).encode()
     return reply(200, body, Content_Type="application/json", **headers)
-
-
-def reply(status: int, body: bytes = b"", **headers: str) -> bytes:
-    given = {"Content-Length": str(len(body)), "Connection": "close"}
-    given |= {name.replace("_", "-"): value for name, value in headers.items()}
-    lines = "".join(f"{name}: {value}\r\n" for name, value in given.items())
-    return f"HTTP/1.1 {status} Status\r\n{lines}\r\n".encode() + body
 
 
 async def _asked(stream: trio.SocketStream) -> Asked | None:

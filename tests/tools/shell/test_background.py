@@ -20,8 +20,8 @@ from walls import open_sandbox
 from hookgate.processes import command as command_module
 from hookgate.processes.command import Command
 from hookgate.protocol import call_context
-from hookgate.protocol.effects import ProcessEffect
 from hookgate.protocol.values import ToolCall, ToolResult
+from hookgate.protocol.values.effects import ProcessEffect
 from hookgate.tools.builtin import bash as bash_module
 from hookgate.tools.builtin.bash import Bash
 from hookgate.tools.builtin.bash_kill import BashKill

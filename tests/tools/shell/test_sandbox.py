@@ -18,6 +18,7 @@ from hookgate.protocol.values import ToolCall
 from hookgate.tools.builtin.bash import Bash
 from hookgate.tools.errors import SandboxUnavailable
 from hookgate.tools.kept import Kept
+from hookgate.tools.shell import choosing
 from hookgate.tools.shell import sandbox as module
 from hookgate.tools.shell.sandbox import Limits, Sandbox
 from tests.sandboxes import BWRAP, NO_LANDLOCK
@@ -151,7 +152,7 @@ async def test_without_any_sandbox_auto_goes_on_loudly_and_required_refuses(
     monkeypatch.setattr(module, "_LAUNCHER", Path("/no/such/launcher.py"))
     # A logger that no other test has made its own.
     structlog.reset_defaults()
-    monkeypatch.setattr(module, "_log", structlog.get_logger())
+    monkeypatch.setattr(choosing, "_log", structlog.get_logger())
     nowhere = {"PATH": "/nonexistent"}
     async with open_sandbox(root, nowhere) as sandbox:
         assert sandbox.kind == "none"

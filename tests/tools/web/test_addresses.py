@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from hookgate.processes.addresses import is_local_name, is_public
+from hookgate.network.addresses import is_local_name, is_public
 
 
 @pytest.mark.parametrize("address", ["8.8.8.8", "93.184.216.34", "2606:4700::1111", "::ffff:8.8.8.8"])

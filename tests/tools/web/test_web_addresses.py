@@ -9,8 +9,8 @@ import pytest
 import trio
 from website import Names, Site, get, kind, page, reply, serving
 
-from hookgate.processes import addresses
-from hookgate.processes.addresses import is_public
+from hookgate.network import addresses
+from hookgate.network.addresses import is_public
 from hookgate.tools.web import fetch as module
 from tests.certificates import certified
 

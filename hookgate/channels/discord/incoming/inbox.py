@@ -21,14 +21,12 @@ from hookgate.channels.discord.incoming.reading import COMMANDED, PRESSED, Reade
 from hookgate.channels.discord.incoming.rooms import Rooms, may_be_thread
 from hookgate.channels.discord.wire import Guild, Interaction, Message
 from hookgate.channels.platforms.asking import Pressed
-from hookgate.channels.platforms.files import keep_attachment
+from hookgate.channels.platforms.files import FETCH_PAUSE_S, Unfetched, keep_attachments
 from hookgate.channels.platforms.parts import PlatformParts
 from hookgate.channels.platforms.said import Attachment, Said, Skipped, problems
 from hookgate.protocol.catalog import StoreFailed
-from hookgate.protocol.chat import Chat
 from hookgate.protocol.dataclasses import replace
 from hookgate.protocol.journal.values import Upstream
-from hookgate.protocol.media import MediaRefused
 
 log = structlog.get_logger("hookgate.discord")
 
@@ -212,29 +210,19 @@ class Inbox:
             await self._receive(said)
 
     async def _receive(self, said: Said) -> None:
-        inbound, media, notes = said.inbound, list[str](), list[str]()
+        inbound = said.inbound
         # Nothing is fetched for what nobody will read.
-        for attachment in said.attachments if self._parts.hears(inbound) else ():
-            try:
-                media.append(await self._fetched(attachment, said.chat))
-            except (ApiFailed, MediaRefused) as error:
-                notes.append(f"[file: not taken, {error}]")
-        inbound = replace(inbound, text="\n".join(filter(None, (inbound.text, *notes))), media=tuple(media))
+        if self._parts.hears(inbound):
+            media, notes = await keep_attachments(self._parts.media, said, MAX_FILE, self._fetch)
+            inbound = replace(inbound, text="\n".join(filter(None, (said.text, *notes))), media=media)
         await self._parts.receive(inbound, Upstream(self.reader.me.id, self.places.now.text, stream=self._stream))
 
-    async def _fetched(self, attachment: Attachment, chat: Chat) -> str:
-        """Raises ApiFailed where it cannot be had, MediaRefused where it is not taken, and StoreFailed."""
-        if attachment.size > MAX_FILE:
-            raise MediaRefused(f"it has more than {MAX_FILE // 1_000_000} MB")
-        for tries in range(1, TRIES + 1):
-            try:
-                content = await self._api.download(attachment.file_id, MAX_FILE)
-                return await keep_attachment(self._parts.media, chat, attachment, content)
-            except ApiFailed as error:
-                if tries == TRIES or error.is_final:
-                    raise
-                await trio.sleep(PAUSE_S)
-        raise AssertionError
+    async def _fetch(self, attachment: Attachment) -> bytes:
+        """Raises Unfetched."""
+        try:
+            return await self._api.download(attachment.file_id, MAX_FILE)
+        except ApiFailed as error:
+            raise Unfetched(error.why, None if error.is_final else FETCH_PAUSE_S) from None
 
     # --- interactions ---
 

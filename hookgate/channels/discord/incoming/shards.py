@@ -11,7 +11,7 @@ import trio
 from hookgate.channels.discord.connection import Connection
 from hookgate.channels.discord.settings import DiscordSettings
 from hookgate.protocol.catalog import StoreFailed
-from hookgate.protocol.channel import ChannelState, Reception
+from hookgate.protocol.chat.channel import ChannelState, Reception
 from hookgate.protocol.dataclasses import dataclass
 from hookgate.protocol.journal.cluster import Cluster
 

@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 from hookgate.channels.discord.outgoing.formatting import JOINED, escaped
-from hookgate.channels.discord.outgoing.messages import Messages
+from hookgate.channels.discord.outgoing.messages import MOST, Messages
 from hookgate.channels.platforms import cards
 from hookgate.channels.platforms.asking import Pressed
 from hookgate.channels.platforms.units import units
 from hookgate.protocol.approval import ApprovalRequest
 from hookgate.protocol.chat import Chat
 from hookgate.protocol.journal.decisions import Standing
-
-MOST = 2000
 
 
 class DiscordCards:

@@ -9,12 +9,11 @@ import re
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
-from hookgate.channels.platforms.markdown import clean, parsed
+from hookgate.channels.platforms.markdown import RULE, clean, parsed
 
 if TYPE_CHECKING:
     from markdown_it.token import Token
 
-RULE = "———"
 MOST_HEADING = 3
 """Of smaller ones it knows nothing."""
 FENCE = "```"

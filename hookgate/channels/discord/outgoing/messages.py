@@ -11,8 +11,8 @@ from hookgate.channels.discord.api import Api, ApiFailed, Route
 from hookgate.channels.discord.wire import Sent
 from hookgate.channels.platforms.cards import Keyboard
 from hookgate.channels.platforms.requests import Upload
-from hookgate.protocol.channel import Undelivered
 from hookgate.protocol.chat import Chat
+from hookgate.protocol.chat.channel import Undelivered
 
 MOST = 2000
 NO_MENTIONS: Mapping[str, object] = {"parse": []}
@@ -50,7 +50,7 @@ class Messages:
         try:
             sent = Sent.model_validate(await self._api.call(route, body, uploads))
         except ApiFailed as error:
-            raise undelivered(error) from None
+            raise error.undelivered from None
         except ValidationError:
             return ""
         if sent.content.strip() != text.strip() and not uploads:
@@ -69,13 +69,13 @@ class Messages:
         try:
             await self._api.call(Route("PATCH", "/channels/{}/messages/{}", (_room(chat), message_id)), body)
         except ApiFailed as error:
-            raise undelivered(error) from None
+            raise error.undelivered from None
 
     async def show_typing(self, chat: Chat) -> None:
         try:
             await self._api.call(Route("POST", "/channels/{}/typing", (_room(chat),)))
         except ApiFailed as error:
-            raise undelivered(error) from None
+            raise error.undelivered from None
 
     async def whisper(self, within: str, text: str) -> None:
         """To whoever has acted, within that interaction: the application's id, a slash and its token."""
@@ -84,16 +84,12 @@ class Messages:
         try:
             await self._api.call(Route("POST", "/webhooks/{}/{}", (application, token), of_bot=False), body)
         except ApiFailed as error:
-            raise undelivered(error) from None
+            raise error.undelivered from None
 
 
 def nonce(chat: Chat, key: str) -> str:
     """Of 25 characters at most, and of this message alone."""
     return sha256(f"{chat.session_key} {key}".encode("utf-8", "replace")).hexdigest()[:24]
-
-
-def undelivered(error: ApiFailed) -> Undelivered:
-    return Undelivered(f"Discord: {error.why}", error.retry_after_s, final=error.is_final)
 
 
 def _room(chat: Chat) -> str:

@@ -14,7 +14,7 @@ import trio
 from hookgate.channels.openai.answers.answer import BETWEEN, PARAGRAPH, Answer, Part, Piece, text_of
 from hookgate.channels.openai.answers.calls import OwnCall
 from hookgate.channels.openai.answers.past import replay
-from hookgate.channels.openai.asking import Asked
+from hookgate.channels.openai.asking import PlacedRequest
 from hookgate.channels.openai.channel import OpenAIChannel
 from hookgate.channels.openai.errors import ApiError, busy, turn_failed
 from hookgate.channels.openai.identity import call_id
@@ -97,7 +97,7 @@ class Answering:
     def __init__(self, settings: OpenAISettings, parts: OpenAIParts, channel: OpenAIChannel) -> None:
         self._settings, self._parts, self._channel = settings, parts, channel
 
-    async def answer(self, asked: Asked, accepted: Accepted, tell: Tell) -> Whole:
+    async def answer(self, asked: PlacedRequest, accepted: Accepted, tell: Tell) -> Whole:
         """What a person was waited for too long for comes before what is asked next; a command may be what it waits
         for, so that acts first. Raises ApiError."""
         told, chat = _Told(tell), asked.place.chat
@@ -117,7 +117,9 @@ class Answering:
             usage = await self._spent(accepted) if accepted.known and ended else own.usage
             return Whole(tuple(told.parts), reason, calls, usage)
 
-    async def _read(self, asked: Asked, its: tuple[Accepted, Answer], told: _Told, *, put_off: bool = False) -> bool:
+    async def _read(
+        self, asked: PlacedRequest, its: tuple[Accepted, Answer], told: _Told, *, put_off: bool = False
+    ) -> bool:
         """`put_off`: without what its client has read before. False: it waits for a person still. Raises ApiError."""
         (accepted, answer), look_s, until = its, FIRST_LOOK_S, None
         at = answer.unread if put_off else 0
@@ -180,27 +182,27 @@ class Answering:
 
     # --- people ---
 
-    def _waits(self, asked: Asked, answer: Answer) -> str:
+    def _waits(self, asked: PlacedRequest, answer: Answer) -> str:
         """The request that its turn, or the one before it, waits for; empty: for none."""
         ahead = self._channel.running(asked.place.chat) if not answer.begun else None
         return answer.waits_for or (ahead.waits_for if ahead is not None else "")
 
-    async def _says(self, asked: Asked, request: str) -> str:
+    async def _says(self, asked: PlacedRequest, request: str) -> str:
         standing = await self._parts.journal.decisions.standing(request)
         return _waiting(asked, standing) if standing is not None and standing.state == "open" else ""
 
-    async def _deferred(self, asked: Asked) -> Exchange | None:
+    async def _deferred(self, asked: PlacedRequest) -> Exchange | None:
         """What this session's client was told would come later."""
         if not asked.exchanges:
             return None
         message = await self._parts.journal.holds.state(self._channel.name, _deferred_key(asked))
         return next((it for it in asked.exchanges if message and it.message == message and it.inbound), None)
 
-    async def _defer(self, asked: Asked, accepted: Accepted | None) -> None:
+    async def _defer(self, asked: PlacedRequest, accepted: Accepted | None) -> None:
         message = "" if accepted is None else accepted.id
         await self._parts.journal.holds.keep_state(self._channel.name, _deferred_key(asked), message)
 
-    async def _read_deferred(self, asked: Asked, it: Exchange, told: _Told) -> bool:
+    async def _read_deferred(self, asked: PlacedRequest, it: Exchange, told: _Told) -> bool:
         chat = asked.place.chat
         assert it.inbound is not None  # noqa: S101 - as it was found
         conversation = await self._parts.journal.intake.conversation(chat.session_key, self._parts.agent(chat))
@@ -220,11 +222,11 @@ class Answering:
         return ended
 
 
-def _deferred_key(asked: Asked) -> str:
+def _deferred_key(asked: PlacedRequest) -> str:
     return f"deferred {asked.place.chat.session_key}"
 
 
-def _waiting(asked: Asked, standing: Standing) -> str:
+def _waiting(asked: PlacedRequest, standing: Standing) -> str:
     its, chat = standing.request, asked.place.chat
     others = sorted({it.channel for it in its.places if it.session_key != chat.session_key})
     here = f"as the next message of the session {asked.place.session!r} (X-Hookgate-Session)"

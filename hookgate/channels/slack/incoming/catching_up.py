@@ -140,7 +140,7 @@ class CatchingUp:
                 page = await self._page(Past, method, told)
             except ApiFailed as error:
                 lacks_scope = error.code == "missing_scope"
-                if error.may_pass and not lacks_scope:
+                if not error.is_final and not lacks_scope:
                     raise
                 # Else it was left, closed or deleted meanwhile.
                 say = log.warning if lacks_scope else log.info

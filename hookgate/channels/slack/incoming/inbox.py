@@ -12,7 +12,7 @@ import structlog
 import trio
 
 from hookgate.channels.platforms.asking import Pressed
-from hookgate.channels.platforms.files import keep_attachment
+from hookgate.channels.platforms.files import FETCH_PAUSE_S, Unfetched, keep_attachments
 from hookgate.channels.platforms.parts import PlatformParts
 from hookgate.channels.platforms.said import Attachment, Said, Skipped
 from hookgate.channels.slack.api import Api, ApiFailed
@@ -21,16 +21,12 @@ from hookgate.channels.slack.incoming.events import Heard, Reader, Turned
 from hookgate.channels.slack.incoming.place import Place
 from hookgate.channels.slack.threads import Threads
 from hookgate.protocol.catalog import StoreFailed
-from hookgate.protocol.chat import Chat
 from hookgate.protocol.dataclasses import replace
 from hookgate.protocol.journal.values import Upstream
-from hookgate.protocol.media import MediaRefused
 
 log = structlog.get_logger("hookgate.slack")
 
 MAX_FILE = 20_000_000
-FETCH_TRIES = 3
-FETCH_PAUSE_S = 1.0
 FETCHING = 8
 """Messages whose files are fetched at once: those are held in memory."""
 
@@ -94,34 +90,23 @@ class Inbox:
     async def _receive(self, said: Said, *, counts: bool) -> None:
         if said.chat in self.threads:
             said = replace(said, reply_to_bot=True)
-        inbound, media, notes = said.inbound, list[str](), list[str]()
+        inbound, media, notes = said.inbound, (), list[str]()
         # Nothing is fetched for what nobody will read.
         hears = self._parts.hears(inbound)
         is_new_here = hears and said.mentioned and said.chat not in self.threads
         before = await earlier(self._api, self.reader, said, self._parts.hears) if is_new_here else ""
         if hears and said.attachments:
             async with self._fetching:
-                for attachment in said.attachments:
-                    try:
-                        media.append(await self._fetched(attachment, said.chat))
-                    except (ApiFailed, MediaRefused) as error:
-                        notes.append(f"[{attachment.kind}: not taken, {error}]")
-        inbound = replace(inbound, text="\n".join(filter(None, (before, said.text, *notes))), media=tuple(media))
+                media, notes = await keep_attachments(self._parts.media, said, MAX_FILE, self._fetch)
+        inbound = replace(inbound, text="\n".join(filter(None, (before, said.text, *notes))), media=media)
         if hears and said.is_meant:
             await self.threads.note(said.chat)
         offset = self.place.after(said.message_id) if counts else ""
         await self._parts.receive(inbound, Upstream(self.reader.me.user_id, offset))
 
-    async def _fetched(self, attachment: Attachment, chat: Chat) -> str:
-        """Raises ApiFailed where it cannot be had, MediaRefused where it is not taken, and StoreFailed."""
-        if attachment.size > MAX_FILE:
-            raise MediaRefused(f"it has more than {MAX_FILE // 1_000_000} MB")
-        for tries in range(1, FETCH_TRIES + 1):
-            try:
-                content = await self._api.download(attachment.file_id, MAX_FILE)
-                return await keep_attachment(self._parts.media, chat, attachment, content)
-            except ApiFailed as error:
-                if tries == FETCH_TRIES or error.code:
-                    raise
-                await trio.sleep(FETCH_PAUSE_S)
-        raise AssertionError
+    async def _fetch(self, attachment: Attachment) -> bytes:
+        """Raises Unfetched."""
+        try:
+            return await self._api.download(attachment.file_id, MAX_FILE)
+        except ApiFailed as error:
+            raise Unfetched(error.why, None if error.code else FETCH_PAUSE_S) from None

@@ -17,7 +17,7 @@ import trio
 from starlette.requests import Request
 from starlette.responses import PlainTextResponse, Response
 
-from hookgate.channels.http.requests import Gone, Refused, read_body
+from hookgate.channels.http.requests import Gone, HttpRefused, read_body
 from hookgate.channels.http.server import Receive, Scope, Send
 from hookgate.channels.slack.connection import Connection
 from hookgate.channels.slack.incoming.inbox import Inbox
@@ -44,38 +44,38 @@ class Webhook:
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         try:
             answer = await self._answer(Request(scope, receive))
-        except Refused as refused:
+        except HttpRefused as refused:
             answer = Response(status_code=refused.status)
         except Gone:
             return
         await answer(scope, receive, send)
 
     async def _answer(self, request: Request) -> Response:
-        """Raises Refused and Gone."""
+        """Raises HttpRefused and Gone."""
         if request.method != "POST":
-            raise Refused(HTTPStatus.NOT_FOUND, "there is nothing to read here")
+            raise HttpRefused(HTTPStatus.NOT_FOUND, "there is nothing to read here")
         body = await read_body(request, MAX_EVENT, BODY_S)
         self._verify(request.headers, body)
         kind, payload = _read(request.headers.get("content-type", ""), body)
         if payload.get("type") == "url_verification":
             return PlainTextResponse(str(payload.get("challenge"))[:MAX_CHALLENGE])
         if self.inbox is None:
-            raise Refused(HTTPStatus.SERVICE_UNAVAILABLE, "it is not open yet")
+            raise HttpRefused(HTTPStatus.SERVICE_UNAVAILABLE, "it is not open yet")
         try:
             await self.inbox.take(self.inbox.reader.read(kind, payload))
         except StoreFailed as error:
             self._connection.unstored(str(error))
-            raise Refused(HTTPStatus.SERVICE_UNAVAILABLE, "it cannot be stored") from None
+            raise HttpRefused(HTTPStatus.SERVICE_UNAVAILABLE, "it cannot be stored") from None
         self._connection.works()
         return Response()
 
     def _verify(self, headers: Mapping[str, str], body: bytes) -> None:
-        """Raises Refused."""
+        """Raises HttpRefused."""
         at, said = headers.get("x-slack-request-timestamp", ""), headers.get("x-slack-signature", "")
         own = f"v0={hmac.new(self._secret, b'v0:%b:%b' % (at.encode(), body), sha256).hexdigest()}"
         is_fresh = at.isascii() and at.isdecimal() and len(at) < 12 and abs(time() - int(at)) <= WINDOW_S
         if not hmac.compare_digest(own.encode(), said.encode()) or not is_fresh:
-            raise Refused(HTTPStatus.NOT_FOUND, "it is not signed as it should be")
+            raise HttpRefused(HTTPStatus.NOT_FOUND, "it is not signed as it should be")
 
     async def run(self, inbox: Inbox) -> None:
         """Until cancelled."""

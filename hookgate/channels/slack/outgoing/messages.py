@@ -13,8 +13,8 @@ from hookgate.channels.slack.api import Api, ApiFailed
 from hookgate.channels.slack.outgoing.mrkdwn import escaped, mrkdwn
 from hookgate.channels.slack.outgoing.neutral import neutral
 from hookgate.channels.slack.wire import Posted, UploadUrl
-from hookgate.protocol.channel import Undelivered
 from hookgate.protocol.chat import Chat
+from hookgate.protocol.chat.channel import Undelivered
 from hookgate.protocol.dataclasses import dataclass
 
 MAX_TEXT = 4000
@@ -63,7 +63,7 @@ class Messages:
                 noted = {**said, "text": f"{text.text}\n\n{GONE_THREAD}"}
                 sent = await self._api.call("chat.postMessage", noted)
         except ApiFailed as error:
-            raise undelivered(error) from None
+            raise error.undelivered from None
         return ts_of(sent)
 
     async def edit(self, chat: Chat, ts: str, text: Text) -> None:
@@ -95,7 +95,7 @@ class Messages:
             except ValidationError:
                 raise Undelivered("Slack: it does not say where the file goes") from None
             except ApiFailed as error:
-                raise undelivered(error) from None
+                raise error.undelivered from None
             uploaded.append({"id": wanted.file_id, "title": name})
         where = {"channel_id": chat.chat_id, "thread_ts": chat.thread or None}
         await self._called("files.completeUploadExternal", {"files": uploaded, **where})
@@ -105,12 +105,7 @@ class Messages:
         try:
             return await self._api.call(method, params)
         except ApiFailed as error:
-            raise undelivered(error) from None
-
-
-def undelivered(error: ApiFailed) -> Undelivered:
-    # A chat that is gone, archived or was left, nobody here can mend; nor what was wrong with a request.
-    return Undelivered(f"Slack: {error.why}", error.retry_after_s, final=not error.may_pass)
+            raise error.undelivered from None
 
 
 def ts_of(sent: object) -> str:

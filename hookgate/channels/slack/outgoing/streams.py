@@ -9,7 +9,7 @@ from typing import Any
 import structlog
 
 from hookgate.channels.slack.api import Api, ApiFailed
-from hookgate.channels.slack.outgoing.messages import ts_of, undelivered
+from hookgate.channels.slack.outgoing.messages import ts_of
 from hookgate.channels.slack.outgoing.neutral import neutral
 from hookgate.protocol.chat import Chat
 
@@ -44,7 +44,7 @@ class Streams:
         except ApiFailed as error:
             if not error.code:
                 # It may be there.
-                raise undelivered(error) from None
+                raise error.undelivered from None
             self._there_are = error.code not in NOT_HERE | NOT_THERE
             log.info("no_stream", channel=self._channel, reason=error.why)
             return ""
@@ -90,8 +90,8 @@ class Streams:
         try:
             await self._api.call(method, said)
         except ApiFailed as error:
-            if error.may_pass:
-                raise undelivered(error) from None
+            if not error.is_final:
+                raise error.undelivered from None
             log.info("stream_over", channel=self._channel, reason=error.why)
             self._open.pop((str(said["channel"]), str(said["ts"])), None)
             return False

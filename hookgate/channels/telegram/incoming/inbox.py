@@ -11,9 +11,10 @@ from dataclasses import field
 
 import structlog
 import trio
+from pydantic import ValidationError
 
 from hookgate.channels.platforms.asking import Pressed
-from hookgate.channels.platforms.files import keep_attachment
+from hookgate.channels.platforms.files import FETCH_PAUSE_S, Unfetched, keep_attachments
 from hookgate.channels.platforms.parts import PlatformParts
 from hookgate.channels.platforms.said import Attachment, Said, Skipped
 from hookgate.channels.telegram.api import Api, ApiFailed
@@ -25,7 +26,6 @@ from hookgate.protocol.catalog import StoreFailed
 from hookgate.protocol.chat import Chat
 from hookgate.protocol.dataclasses import dataclass, replace
 from hookgate.protocol.journal.values import Upstream
-from hookgate.protocol.media import MediaRefused
 
 log = structlog.get_logger("hookgate.telegram")
 
@@ -34,8 +34,7 @@ QUIET_S = 1.0
 MAX_ALBUM = 10
 MAX_FILE = 20_000_000
 """More the Bot API hands to nobody."""
-TRIES = FETCH_TRIES = 3
-FETCH_PAUSE_S = 1.0
+TRIES = 3
 
 
 @dataclass(eq=False)
@@ -159,30 +158,20 @@ class Inbox:
 
     async def _receive(self, said: Said, offset: str) -> None:
         said = self._moves.known(said)
-        media, notes = list[str](), list[str]()
         inbound = said.inbound
         # Nothing is fetched for what nobody will read.
-        for attachment in said.attachments if self._parts.hears(inbound) else ():
-            try:
-                media.append(await self._fetched(attachment, said.chat))
-            except (ApiFailed, MediaRefused) as error:
-                notes.append(f"[{attachment.kind}: not taken, {error}]")
-        inbound = replace(inbound, text="\n".join(filter(None, (said.text, *notes))), media=tuple(media))
+        if self._parts.hears(inbound):
+            media, notes = await keep_attachments(self._parts.media, said, MAX_FILE, self._fetch)
+            inbound = replace(inbound, text="\n".join(filter(None, (said.text, *notes))), media=media)
         await self._parts.receive(inbound, Upstream(self.account, offset))
 
-    async def _fetched(self, attachment: Attachment, chat: Chat) -> str:
-        """Raises ApiFailed where it cannot be had, MediaRefused where it is not taken, and StoreFailed."""
-        if attachment.size > MAX_FILE:
-            raise MediaRefused(f"it has more than {MAX_FILE // 1_000_000} MB")
-        for tries in range(1, FETCH_TRIES + 1):
-            try:
-                found = FilePath.model_validate(await self._api.call("getFile", {"file_id": attachment.file_id}))
-                content = await self._api.download(found.file_path, MAX_FILE)
-                return await keep_attachment(self._parts.media, chat, attachment, content)
-            except ApiFailed as error:
-                if tries == FETCH_TRIES or error.code == 400:
-                    raise
-                await trio.sleep(min(error.retry_after_s or FETCH_PAUSE_S, 10 * FETCH_PAUSE_S))
-            except ValueError:
-                raise MediaRefused("the platform does not say where it is") from None
-        raise AssertionError
+    async def _fetch(self, attachment: Attachment) -> bytes:
+        """Raises Unfetched."""
+        try:
+            found = FilePath.model_validate(await self._api.call("getFile", {"file_id": attachment.file_id}))
+            return await self._api.download(found.file_path, MAX_FILE)
+        except ApiFailed as error:
+            again_s = min(error.retry_after_s or FETCH_PAUSE_S, 10 * FETCH_PAUSE_S)
+            raise Unfetched(error.why, None if error.code == 400 else again_s) from None
+        except ValidationError:
+            raise Unfetched("the platform does not say where it is") from None

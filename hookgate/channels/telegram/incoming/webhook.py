@@ -13,7 +13,7 @@ import trio
 from starlette.requests import Request
 from starlette.responses import Response
 
-from hookgate.channels.http.requests import Gone, Refused, read_body
+from hookgate.channels.http.requests import Gone, HttpRefused, read_body
 from hookgate.channels.http.server import Receive, Scope, Send
 from hookgate.channels.telegram.api import Api, ApiFailed
 from hookgate.channels.telegram.connection import Connection
@@ -45,14 +45,14 @@ class Webhook:
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         try:
             status = await self._answer(Request(scope, receive))
-        except Refused as refused:
+        except HttpRefused as refused:
             status = refused.status
         except Gone:
             return
         await Response(status_code=status)(scope, receive, send)
 
     async def _answer(self, request: Request) -> int:
-        """Raises Refused and Gone."""
+        """Raises HttpRefused and Gone."""
         said = request.headers.get(SECRET_HEADER, "").encode()
         if request.method != "POST" or not secrets.compare_digest(said, self._secret.encode()):
             return HTTPStatus.NOT_FOUND

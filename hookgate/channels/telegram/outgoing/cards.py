@@ -8,7 +8,7 @@ from hookgate.channels.platforms.units import units
 from hookgate.channels.telegram.api import Api, ApiFailed
 from hookgate.channels.telegram.entities import Span
 from hookgate.channels.telegram.outgoing.formatting import Formatted
-from hookgate.channels.telegram.outgoing.messages import Messages, Text, undelivered
+from hookgate.channels.telegram.outgoing.messages import Messages, Text
 from hookgate.protocol.approval import ApprovalRequest
 from hookgate.protocol.chat import Chat
 from hookgate.protocol.journal.decisions import Standing
@@ -43,7 +43,7 @@ class TelegramCards:
                 "answerCallbackQuery", {"callback_query_id": pressed.id, "text": text[:ANSWER_CHARS]}
             )
         except ApiFailed as error:
-            raise undelivered(error) from None
+            raise error.undelivered from None
 
 
 def written(request: ApprovalRequest, outcome: str = "") -> Text:

@@ -15,7 +15,6 @@ from hookgate.channels.telegram.moves import Moves
 from hookgate.channels.telegram.outgoing.files import FileCall
 from hookgate.channels.telegram.outgoing.formatting import Formatted
 from hookgate.channels.telegram.wire import Sent
-from hookgate.protocol.channel import Undelivered
 from hookgate.protocol.chat import Chat
 from hookgate.protocol.dataclasses import dataclass, replace
 
@@ -74,7 +73,7 @@ class Messages:
             await self._formatted("editMessageText", chat, more, text, ())
         except ApiFailed as error:
             if not error.says("message is not modified"):
-                raise undelivered(error) from None
+                raise error.undelivered from None
 
     async def bare(self, chat: Chat, message_id: int) -> None:
         """Without its buttons."""
@@ -83,14 +82,14 @@ class Messages:
             await self._api.call("editMessageReplyMarkup", params)
         except ApiFailed as error:
             if not error.says("message is not modified"):
-                raise undelivered(error) from None
+                raise error.undelivered from None
 
     async def show_typing(self, chat: Chat) -> None:
         params: dict[str, object] = {"chat_id": self._moves.current(chat.chat_id), "action": "typing"}
         try:
             await self._api.call("sendChatAction", {**params, **_thread(chat)})
         except ApiFailed as error:
-            raise undelivered(error) from None
+            raise error.undelivered from None
 
     async def _send(
         self,
@@ -110,7 +109,7 @@ class Messages:
                 noted = None if text is None else text.followed_by(f"\n\n{GONE_TOPIC}")
                 result = await self._formatted(method, chat, params, noted, uploads)
         except ApiFailed as error:
-            raise undelivered(error) from None
+            raise error.undelivered from None
         return _ids(result)
 
     async def _formatted(
@@ -142,12 +141,6 @@ class Messages:
 
 def _thread(chat: Chat) -> dict[str, object]:
     return {"message_thread_id": int(chat.thread)} if chat.thread.isdecimal() else {}
-
-
-def undelivered(error: ApiFailed) -> Undelivered:
-    # What was wrong with a request stays wrong; a chat that is gone, or has blocked the bot, nobody here can mend.
-    final = error.code in (400, 403, 413)
-    return Undelivered(f"Telegram: {error.why}", error.retry_after_s, final=final)
 
 
 def _quoting(message_id: str) -> dict[str, object]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from hookgate.channels.printable import printable
-from hookgate.protocol.media import inline, media_reference
+from hookgate.protocol.chat.media import inline, media_reference
 
 
 def attachment(url: str) -> str:

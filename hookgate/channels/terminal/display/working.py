@@ -10,7 +10,6 @@ from math import ceil
 from hookgate.channels.calls import about
 from hookgate.channels.printable import one_line
 from hookgate.protocol.dataclasses import dataclass
-from hookgate.protocol.effects import ProcessEffect
 from hookgate.protocol.events.event import Event
 from hookgate.protocol.events.inside import (
     CallDecided,
@@ -33,6 +32,7 @@ from hookgate.protocol.events.payloads import (
 )
 from hookgate.protocol.hook.stages import Stage
 from hookgate.protocol.values import JsonObject, Step, bare_text
+from hookgate.protocol.values.effects import ProcessEffect
 
 QUIET_S = 0.4
 """What is over sooner is not worth a line."""

@@ -11,7 +11,7 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import BaseRoute, Route
 
-from hookgate.channels.http.requests import Gone, Refused, answer
+from hookgate.channels.http.requests import Gone, HttpRefused, answer
 from hookgate.channels.http.server import App, Receive, Scope, Send
 from hookgate.channels.web.api.approvals import ApprovalsApi
 from hookgate.channels.web.api.chats import ChatsApi
@@ -79,7 +79,7 @@ def make_app(channel: WebChannel, settings: WebSettings, parts: WebParts, door: 
 
 def hardened(routes: Sequence[BaseRoute]) -> App:
     """With what every answer says to browsers, and a line for each refusal."""
-    app = Starlette(routes=routes, exception_handlers={Refused: _refused, StoreFailed: _not_stored, Gone: _gone})
+    app = Starlette(routes=routes, exception_handlers={HttpRefused: _refused, StoreFailed: _not_stored, Gone: _gone})
     return _Hardened(cast("App", app))
 
 
@@ -111,7 +111,7 @@ class _Hardened:
 
 
 async def _refused(_request: Request, error: Exception) -> Response:
-    assert isinstance(error, Refused)  # noqa: S101 - as it is registered
+    assert isinstance(error, HttpRefused)  # noqa: S101 - as it is registered
     return answer({"error": error.why}, error.status, error.headers)
 
 

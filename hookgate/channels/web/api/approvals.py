@@ -9,7 +9,7 @@ from typing import Any
 from starlette.requests import Request
 from starlette.responses import Response
 
-from hookgate.channels.http.requests import Refused, answer, read_json, text_of
+from hookgate.channels.http.requests import HttpRefused, answer, read_json, text_of
 from hookgate.channels.web.access.logins import Login
 from hookgate.channels.web.cards import card
 from hookgate.channels.web.settings import WebParts
@@ -37,10 +37,10 @@ class ApprovalsApi:
 
 
 def read_decision(members: Mapping[str, Any], by: str) -> Decision:
-    """Raises Refused."""
+    """Raises HttpRefused."""
     approved, grant = members.get("approved"), GRANTS.get(text_of(members, "grant") or "once")
     if not isinstance(approved, bool):
-        raise Refused(400, "approved has to be true or false")
+        raise HttpRefused(400, "approved has to be true or false")
     if grant is None:
-        raise Refused(400, f"grant has to be one of {', '.join(GRANTS)}")
+        raise HttpRefused(400, f"grant has to be one of {', '.join(GRANTS)}")
     return Decision(approved, by, text_of(members, "reason", MAX_REASON), grant)

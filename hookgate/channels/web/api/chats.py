@@ -13,16 +13,17 @@ from typing import cast
 from starlette.requests import Request
 from starlette.responses import Response
 
-from hookgate.channels.http.requests import Refused, answer, read_json, text_of, trace_of
+from hookgate.channels.http.requests import HttpRefused, answer, read_json, text_of, trace_of
 from hookgate.channels.web.access.logins import Login
 from hookgate.channels.web.channel import WebChannel
 from hookgate.channels.web.settings import WebParts
-from hookgate.channels.web.shapes import ListedChat, moment
+from hookgate.channels.web.shapes import ListedChat
 from hookgate.protocol.catalog import StoreFailed
 from hookgate.protocol.chat import Chat, Inbound
+from hookgate.protocol.chat.media import media_reference
+from hookgate.protocol.codec import rfc3339
 from hookgate.protocol.dataclasses import replace
 from hookgate.protocol.journal.views import ChatRow, Exchange
-from hookgate.protocol.media import media_reference
 
 ID = re.compile(r"[A-Za-z0-9_-]{1,64}")
 MAX_TEXT = 200_000
@@ -38,10 +39,10 @@ class ChatsApi:
         self._channel, self._parts = channel, parts
 
     def chat(self, request: Request, login: Login) -> Chat:
-        """Of this user. Raises Refused."""
+        """Of this user. Raises HttpRefused."""
         id_ = request.path_params["chat"]
         if not ID.fullmatch(id_):
-            raise Refused(404, "there is no such chat")
+            raise HttpRefused(404, "there is no such chat")
         return Chat(self._channel.name, login.user, login.user, thread=id_)
 
     async def listed(self, request: Request, login: Login) -> Response:
@@ -60,7 +61,7 @@ class ChatsApi:
         running = feed is not None and feed.writing is not None
         title = " ".join(row.title.split())
         short = title if len(title) <= MAX_TITLE else f"{title[:MAX_TITLE]}…"
-        return ListedChat(id_, short, moment(row.last_at), running, waiting)
+        return ListedChat(id_, short, rfc3339(row.last_at), running, waiting)
 
     async def begin(self, request: Request, login: Login) -> Response:
         return answer({"id": token_hex(8)}, 201)
@@ -78,14 +79,14 @@ class ChatsApi:
         members = await read_json(request)
         text, media = text_of(members, "text", MAX_TEXT), await self._files(members.get("media"), login)
         if not text.strip() and not media:
-            raise Refused(400, "the message is empty")
+            raise HttpRefused(400, "the message is empty")
         key = _key(text_of(members, "key"))
         said = Inbound(self.chat(request, login), text, media, key, trace=trace_of(request.headers))
         return await self._received(said)
 
     async def turn_away(self, request: Request, login: Login) -> None:
         """What somebody writes who is not heard here: in the books, as far as it is a message and can be stored."""
-        with suppress(Refused, StoreFailed):
+        with suppress(HttpRefused, StoreFailed):
             members = await read_json(request)
             text, key = text_of(members, "text", MAX_TEXT), _key(text_of(members, "key"))
             await self._parts.turn_away(Inbound(self.chat(request, login), text, (), key))
@@ -99,7 +100,7 @@ class ChatsApi:
         members = await read_json(request)
         text, message = text_of(members, "text", MAX_TEXT), text_of(members, "message")
         if not text.strip():
-            raise Refused(400, "the message is empty")
+            raise HttpRefused(400, "the message is empty")
         chat = self.chat(request, login)
         inbound, entry = await self._stored(chat, message)
         key, trace = _key(text_of(members, "key")), trace_of(request.headers)
@@ -112,11 +113,13 @@ class ChatsApi:
         return await self._received(replace(inbound, message_id=_key(text_of(members, "key")), replaces=entry))
 
     async def _files(self, value: object, login: Login) -> tuple[str, ...]:
-        """Raises Refused."""
+        """Raises HttpRefused."""
         ids = cast("list[object]", value if isinstance(value, list) else [] if value is None else [value])
         found = [it for it in ids if isinstance(it, str) and await self._is_theirs(it, login)]
         if len(found) < len(ids) or len(ids) > MAX_MEDIA:
-            raise Refused(400, f"media has to be a list of at most {MAX_MEDIA} ids of files that were sent before")
+            raise HttpRefused(
+                400, f"media has to be a list of at most {MAX_MEDIA} ids of files that were sent before"
+            )
         return tuple(found)
 
     async def _is_theirs(self, id_: str, login: Login) -> bool:
@@ -125,12 +128,12 @@ class ChatsApi:
         return reference is not None and await self._parts.media.is_of(reference.digest, user)
 
     async def _stored(self, chat: Chat, message: str) -> tuple[Inbound, int]:
-        """The message with this key, or the last one; and the entry that it begins with. Raises Refused."""
+        """The message with this key, or the last one; and the entry that it begins with. Raises HttpRefused."""
         exchanges = await self._parts.journal.chats.said(await self._channel.conversation(chat))
         for it in reversed(exchanges):
             if it.inbound is not None and _begins(it) and message in ("", it.inbound.message_id):
                 return it.inbound, it.entries[0][1].number
-        raise Refused(404, "there is no such message, or it is too old to be changed")
+        raise HttpRefused(404, "there is no such message, or it is too old to be changed")
 
     async def _received(self, inbound: Inbound) -> Response:
         """Acknowledged only once it is stored."""
@@ -145,5 +148,5 @@ def _begins(exchange: Exchange) -> bool:
 
 def _key(key: str) -> str:
     if not ID.fullmatch(key) or key.startswith(STOP):
-        raise Refused(400, "key has to be 1 to 64 letters, digits, - or _")
+        raise HttpRefused(400, "key has to be 1 to 64 letters, digits, - or _")
     return key

@@ -9,7 +9,7 @@ from http.cookies import CookieError, SimpleCookie
 from starlette.requests import Request
 from starlette.responses import Response
 
-from hookgate.channels.http.requests import Refused, answer, read_json, text_of, wait
+from hookgate.channels.http.requests import HttpRefused, answer, read_json, text_of, wait
 from hookgate.channels.web.access.hosts import is_ours, is_same_site
 from hookgate.channels.web.access.logins import LASTS_S, Login, Logins
 from hookgate.channels.web.settings import OWNER, WebParts, WebSettings
@@ -27,7 +27,7 @@ LOGIN_BYTES, LOGIN_S = 8000, 5.0
 """For a whole request to log in, which anybody may make."""
 
 
-class Shut(Refused):
+class Shut(HttpRefused):
     """Somebody who is logged in is not heard here."""
 
     def __init__(self, login: Login, why: str) -> None:
@@ -59,15 +59,15 @@ class Door:
         return enter
 
     def admit(self, request: Request) -> Login:
-        """Raises Refused."""
+        """Raises HttpRefused."""
         self.check_site(request)
         login = self._logins.by_cookie(self._cookie(request))
         if login is None:
-            raise Refused(401, "not logged in")
+            raise HttpRefused(401, "not logged in")
         if request.method not in ("GET", "HEAD"):
             # A cookie comes with whatever page asks; this comes from ours alone.
             if request.headers.get("x-csrf-token", "") != login.csrf:
-                raise Refused(403, "X-CSRF-Token is missing or not this login's")
+                raise HttpRefused(403, "X-CSRF-Token is missing or not this login's")
             wait(self._asking, login.user)
         if why := self._parts.refuses(login.user):
             raise Shut(login, why)
@@ -80,10 +80,10 @@ class Door:
     def check_site(self, request: Request) -> None:
         host, origin = request.headers.get("host", ""), self._settings.origin
         if not is_ours(host, origin):
-            raise Refused(421, "this is not reached by that name; origin in its configuration names it")
+            raise HttpRefused(421, "this is not reached by that name; origin in its configuration names it")
         claimed = request.headers.get("origin", "")
         if request.method not in ("GET", "HEAD") and not is_same_site(claimed, host, origin):
-            raise Refused(403, "a page of another site asks for this")
+            raise HttpRefused(403, "a page of another site asks for this")
 
     async def logins(self, request: Request) -> Response:
         """What somebody can log in with, for whoever asks."""
@@ -104,12 +104,12 @@ class Door:
         else:
             cookie = await self._logins.by_password(user, text_of(members, "password", MAX_SECRET))
         if cookie is None:
-            raise Refused(401, "This token is not right." if token else "This name and password do not match.")
+            raise HttpRefused(401, "This token is not right." if token else "This name and password do not match.")
         user = OWNER if token else user
         if why := self._parts.refuses(user):
             with suppress(StoreFailed):
                 await self._parts.turn_away(Inbound(Chat(self._settings.name, user, user), ""))
-            raise Refused(403, why)
+            raise HttpRefused(403, why)
         return self._with_cookie(Response(status_code=204), cookie, int(LASTS_S))
 
     async def logout(self, request: Request, login: Login) -> Response:
@@ -123,9 +123,9 @@ class Door:
         return answer({**known, "shows": shows, "operates": its.ops and self._parts.operates(login.user)})
 
     def check_operator(self, login: Login) -> None:
-        """Raises Refused for whoever has not the gateway in hand, and says what would make them one who has."""
+        """Raises HttpRefused for whoever has not the gateway in hand, and says what would make them one who has."""
         if not self._parts.operates(login.user):
-            raise Refused(403, NO_OPERATOR.format(channel=self._settings.name, user=login.user))
+            raise HttpRefused(403, NO_OPERATOR.format(channel=self._settings.name, user=login.user))
 
     @property
     def _secure(self) -> bool:

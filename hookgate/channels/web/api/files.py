@@ -12,13 +12,13 @@ from urllib.parse import quote
 from starlette.requests import Request
 from starlette.responses import Response
 
-from hookgate.channels.http.requests import Refused, answer, read_body, wait
+from hookgate.channels.http.requests import HttpRefused, answer, read_body, wait
 from hookgate.channels.web.access.logins import Login
 from hookgate.channels.web.past import file
 from hookgate.channels.web.settings import WebParts
 from hookgate.processes.rates import Rate
+from hookgate.protocol.chat.media import IMAGES, MediaFull, MediaRefused, file_name
 from hookgate.protocol.dataclasses import replace
-from hookgate.protocol.media import IMAGES, MediaFull, MediaRefused, file_name
 
 UPLOAD_S = 120.0
 MAX_UPLOAD = 20_000_000
@@ -56,10 +56,10 @@ async def static(request: Request) -> Response:
 
 
 def page_of(request: Request, path: str) -> Response:
-    """Raises Refused."""
+    """Raises HttpRefused."""
     found = page().get(path)
     if found is None:
-        raise Refused(404, "there is no such page")
+        raise HttpRefused(404, "there is no such page")
     content, type_, tag = found
     headers = {"etag": tag, "cache-control": "no-cache"}
     if tag in request.headers.get("if-none-match", ""):
@@ -79,9 +79,9 @@ class MediaApi:
             kept = await self._parts.media.keep(content, f"{self._channel}:{login.user}")
             shown = file(replace(kept, name=file_name(request.query_params.get("name", ""))))
         except MediaFull as error:
-            raise Refused(507, str(error)) from None
+            raise HttpRefused(507, str(error)) from None
         except MediaRefused as error:
-            raise Refused(415, str(error)) from None
+            raise HttpRefused(415, str(error)) from None
         return answer(asdict(shown), 201)
 
     async def read(self, request: Request, login: Login) -> Response:
@@ -90,7 +90,7 @@ class MediaApi:
         theirs = self._parts.operates(login.user) or await media.is_of(digest, f"{self._channel}:{login.user}")
         found = await media.read(digest) if theirs else None
         if found is None:
-            raise Refused(404, "there is no such file")
+            raise HttpRefused(404, "there is no such file")
         type_, content = found
         headers = {"cache-control": "private, max-age=31536000, immutable"}
         if type_ not in IMAGES:

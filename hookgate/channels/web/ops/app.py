@@ -7,7 +7,7 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import Route
 
-from hookgate.channels.http.requests import Refused, answer, read_json, text_of, wait
+from hookgate.channels.http.requests import HttpRefused, answer, read_json, text_of, wait
 from hookgate.channels.http.server import App, Receive, Scope, Send
 from hookgate.channels.web.access.logins import Login
 from hookgate.channels.web.api.app import hardened
@@ -63,10 +63,10 @@ class _Page:
         wait(self._looking, login.user)
         view = self._parts.views.get(request.path_params["name"])
         if view is None:
-            raise Refused(404, "there is no such view")
+            raise HttpRefused(404, "there is no such view")
         query = dict(request.query_params)
         if any(len(value) > MAX_QUERY for value in query.values()):
-            raise Refused(400, f"a member of a query has at most {MAX_QUERY} characters")
+            raise HttpRefused(400, f"a member of a query has at most {MAX_QUERY} characters")
         return answer(await view(Voter(self._channel, login.user), query))
 
     async def act(self, request: Request, login: Login) -> Response:
@@ -75,11 +75,11 @@ class _Page:
         name, by = request.path_params["name"], Voter(self._channel, login.user)
         action = self._parts.actions.get(name)
         if action is None:
-            raise Refused(404, "there is no such action")
+            raise HttpRefused(404, "there is no such action")
         members = await read_json(request, BODY_BYTES, BODY_S)
         about = text_of(members, action.about, MAX_ABOUT) if action.about else ""
         if action.about and not about:
-            raise Refused(400, f"{action.about} says what it is done to")
+            raise HttpRefused(400, f"{action.about} says what it is done to")
         if action.changes:
             await self._parts.record(by, name, about)
         done = await action.do(by, members)

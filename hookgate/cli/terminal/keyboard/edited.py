@@ -15,7 +15,7 @@ from hookgate.channels.printable import printable
 from hookgate.channels.terminal.display.wrapping import wrapped
 from hookgate.channels.terminal.panels import Key
 from hookgate.cli.printing import screen_size
-from hookgate.cli.terminal.keyboard.history import History
+from hookgate.cli.terminal.keyboard.editor.history import History
 from hookgate.cli.terminal.keyboard.keyboard import Completes, nothing
 from hookgate.cli.terminal.keyboard.live import LiveScreen, Posts
 
@@ -24,7 +24,7 @@ COMPLETE_S = 0.5
 """What takes longer completes nothing: nobody can type meanwhile."""
 
 
-class Asked:
+class LineQuestion:
     """One question: the editor hands back the very one that an answer was typed for."""
 
     def __init__(self, prompt: str) -> None:
@@ -65,7 +65,7 @@ class EditedKeyboard:
         self.history = History(history, lambda line: self.screen.write(printable(line) + "\n"))
         self._token = trio.lowlevel.current_trio_token()
         self._said, self._lines = trio.open_memory_channel[str](inf)
-        self._question: Asked | None = None
+        self._question: LineQuestion | None = None
         self._pressed: trio.MemorySendChannel[Key] | None = None
         self._ended = False
         self._used = False
@@ -109,7 +109,7 @@ class EditedKeyboard:
         if self._ended:
             raise EOFError
         self._begin("")
-        question = self._question = Asked(prompt)
+        question = self._question = LineQuestion(prompt)
         self.posts(lambda editor: editor.ask(question))
         try:
             await question.over.wait()
@@ -205,7 +205,7 @@ class EditedKeyboard:
             return trio.from_thread.run(soon, trio_token=self._token)
         return ()
 
-    def on_answer(self, question: Asked, text: str | None) -> None:
+    def on_answer(self, question: LineQuestion, text: str | None) -> None:
         """The next question may stand there by now: that is another one."""
         if question is self._question and not question.over.is_set():
             question.answer = text

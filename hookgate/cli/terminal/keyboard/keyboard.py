@@ -11,7 +11,7 @@ import trio
 
 from hookgate.channels.terminal.panels import Key
 from hookgate.channels.terminal.screen import Screen
-from hookgate.cli.terminal.seat import Seat
+from hookgate.cli.terminal.person.seat import Seat
 
 Completes = Callable[[str], Awaitable[Sequence[str]]]
 

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from hookgate.cli.printing import write
 
 if TYPE_CHECKING:
-    from hookgate.cli.terminal.keyboard.editor import Editor
+    from hookgate.cli.terminal.keyboard.editor.editor import Editor
 
     Act = Callable[[Editor], None]
 

@@ -21,7 +21,7 @@ from hookgate.cli.printing import write
 from hookgate.cli.terminal.keyboard.edited import EditedKeyboard
 from hookgate.cli.terminal.keyboard.keyboard import Keyboard
 from hookgate.cli.terminal.keyboard.plain import READ_BYTES, open_plain
-from hookgate.cli.terminal.seat import open_seat
+from hookgate.cli.terminal.person.seat import open_seat
 
 LEAVE_S = 2.0
 """For the editor to give the terminal back; one that does not take what is written to it keeps it waiting."""
@@ -60,7 +60,7 @@ async def open_keyboard() -> AsyncGenerator[Keyboard]:
 
 def _run(keyboard: EditedKeyboard) -> None:
     """In its own thread, and imported there: a third of what all else takes to start."""
-    from hookgate.cli.terminal.keyboard.editor import run_editor
+    from hookgate.cli.terminal.keyboard.editor.editor import run_editor
 
     run_editor(keyboard, configuration.terminal_type())
 

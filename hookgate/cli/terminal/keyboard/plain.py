@@ -26,8 +26,8 @@ from hookgate.channels.terminal.panels import Key
 from hookgate.channels.terminal.screen import Plain
 from hookgate.cli.printing import write
 from hookgate.cli.terminal.keyboard.keyboard import Completes, nothing
+from hookgate.cli.terminal.person.seat import Seat
 from hookgate.cli.terminal.printing import GOES_ON
-from hookgate.cli.terminal.seat import Seat
 from hookgate.protocol.framing import LineSplitter
 
 READ_BYTES = 1 << 16

@@ -5,7 +5,7 @@ from __future__ import annotations
 from ipaddress import IPv6Address, ip_address
 from urllib.parse import SplitResult, urlsplit
 
-from hookgate.processes.addresses import NotPublic, reachable
+from hookgate.network.addresses import NotPublic, reachable
 from hookgate.protocol.dataclasses import dataclass
 from hookgate.tools.mcp.server import ConnectFailed
 

@@ -18,7 +18,7 @@ from hookgate.processes.child import Child, open_child
 from hookgate.processes.outbox import Outbox
 from hookgate.processes.pipes import STDERR_LINES_PER_S, Program, TakeLines, open_pipes
 from hookgate.processes.rounds import Writes, open_rounds
-from hookgate.tools.mcp.asked import plain
+from hookgate.tools.mcp.connect_request import plain
 from hookgate.tools.mcp.server import ConnectFailed, ServerSpec
 from hookgate.tools.mcp.transport.ending import Flood
 from hookgate.tools.mcp.transport.lines import Lines

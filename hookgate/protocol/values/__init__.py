@@ -10,8 +10,8 @@ from dataclasses import field
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 from hookgate.protocol.dataclasses import dataclass
-from hookgate.protocol.effects import Effect
 from hookgate.protocol.hook.judgement import Judgement
+from hookgate.protocol.values.effects import Effect
 
 if TYPE_CHECKING:
     from hookgate.protocol.chat import Chat, Inbound

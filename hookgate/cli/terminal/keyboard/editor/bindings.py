@@ -15,17 +15,29 @@ from prompt_toolkit.search import SearchDirection, accept_search
 from hookgate.channels.terminal.panels import Key
 
 if TYPE_CHECKING:
-    from hookgate.cli.terminal.keyboard.editor import Editor
+    from hookgate.cli.terminal.keyboard.editor.editor import Editor
 
 
 def bindings(editor: Editor) -> KeyBindings:
     keys = KeyBindings()
-    message, answer = has_focus(editor.message), has_focus(editor.answer)
-    line = message | answer
-    _add_search(keys, editor)
+    _bind_lines(keys, editor)
+    _bind_search(keys, editor)
+    _bind_leaving(keys, editor)
 
-    @keys.add("enter", filter=line)
-    @keys.add("c-o", filter=line)
+    @keys.add(Keys.Any, eager=True, filter=Condition(editor.pressing) & ~has_focus(editor.answer))
+    def press(event: KeyPressEvent) -> None:
+        for key in _keys(event):
+            editor.pressed(key)
+
+    return keys
+
+
+def _bind_lines(keys: KeyBindings, editor: Editor) -> None:
+    """A message may have several lines, an answer is one."""
+    message, answer = has_focus(editor.message), has_focus(editor.answer)
+
+    @keys.add("enter", filter=message | answer)
+    @keys.add("c-o", filter=message | answer)
     @keys.add("c-j", filter=answer)
     def enter(event: KeyPressEvent) -> None:
         _entered(editor, event)
@@ -40,38 +52,19 @@ def bindings(editor: Editor) -> KeyBindings:
     def begin_command(event: KeyPressEvent) -> None:
         event.current_buffer.insert_text("/")
 
-    @keys.add("tab", filter=line)
+    @keys.add("tab", filter=message | answer)
     def complete(event: KeyPressEvent) -> None:
         _completed(event.current_buffer)
 
-    @keys.add("c-c", filter=line)
-    def interrupt(_event: KeyPressEvent) -> None:
-        editor.interrupt()
 
-    @keys.add("c-d", filter=line & Condition(lambda: not editor.app.current_buffer.text))
-    def end_input(_event: KeyPressEvent) -> None:
-        editor.end_input()
+def _bind_search(keys: KeyBindings, editor: Editor) -> None:
+    """Among what was sent before."""
 
-    @keys.add("c-z")
-    def suspend(_event: KeyPressEvent) -> None:
-        editor.lending.suspend()
-
-    @keys.add(Keys.Any, eager=True, filter=Condition(editor.pressing) & ~answer)
-    def press(event: KeyPressEvent) -> None:
-        for key in _keys(event):
-            editor.pressed(key)
-
-    return keys
-
-
-def _add_search(keys: KeyBindings, editor: Editor) -> None:
-    message = has_focus(editor.message)
-
-    @keys.add("c-r", filter=message)
+    @keys.add("c-r", filter=has_focus(editor.message))
     def search_back(_event: KeyPressEvent) -> None:
         editor.message.begin_search(SearchDirection.BACKWARD)
 
-    @keys.add("c-s", filter=message)
+    @keys.add("c-s", filter=has_focus(editor.message))
     def search_on(_event: KeyPressEvent) -> None:
         editor.message.begin_search(SearchDirection.FORWARD)
 
@@ -87,6 +80,23 @@ def _add_search(keys: KeyBindings, editor: Editor) -> None:
     # As in a shell: whoever moves in what was found goes on with it.
     for key in ("left", "right", "home", "end", "c-a", "c-b", "c-e", "c-f"):
         keys.add(key, filter=is_searching)(take_found)
+
+
+def _bind_leaving(keys: KeyBindings, editor: Editor) -> None:
+    """What ends a turn, a line or the chat, and what leaves the terminal to the shell."""
+    line = has_focus(editor.message) | has_focus(editor.answer)
+
+    @keys.add("c-c", filter=line)
+    def interrupt(_event: KeyPressEvent) -> None:
+        editor.interrupt()
+
+    @keys.add("c-d", filter=line & Condition(lambda: not editor.app.current_buffer.text))
+    def end_input(_event: KeyPressEvent) -> None:
+        editor.end_input()
+
+    @keys.add("c-z")
+    def suspend(_event: KeyPressEvent) -> None:
+        editor.lending.suspend()
 
 
 def _entered(editor: Editor, event: KeyPressEvent) -> None:

@@ -10,8 +10,8 @@ import trio
 from hookgate.assembly.app import Runtime
 from hookgate.channels.terminal.channel import NAME, Terminal
 from hookgate.cli.agreeing import Put
-from hookgate.cli.terminal.help import help_text
-from hookgate.cli.terminal.model import model, models
+from hookgate.cli.terminal.commands.help import help_text
+from hookgate.cli.terminal.commands.model import model, models
 from hookgate.cli.terminal.printing import connections, hooks, tools
 from hookgate.cli.terminal.trust import introduce
 from hookgate.loop.commands.own import renew

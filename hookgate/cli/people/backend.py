@@ -11,7 +11,7 @@ from hookgate import config as configuration
 from hookgate.assembly.hooks.opening import listed, people
 from hookgate.channels.http.keys import Keys
 from hookgate.cli.journal.file import journal_of
-from hookgate.cli.journal.place import Place
+from hookgate.cli.journal.place import JournalChoice
 from hookgate.cli.running import ours
 from hookgate.control.client import call, read_rows
 from hookgate.control.gateway import key_methods, people_methods
@@ -29,7 +29,7 @@ LOOKS = (PEOPLE, CODES, KEYS)
 T = TypeVar("T")
 
 
-class Asked:
+class Backend:
     """The gateway of this configuration, or where none runs its journal. Each call raises ConfigError, ControlFailed,
     StoreFailed, and OperationRefused where nothing was changed. `looks`: what it must be able to answer."""
 
@@ -53,7 +53,7 @@ class Asked:
 async def _in_file(config_file: Path | None, method: str, params: Mapping[str, Json]) -> object:
     """By the same operations as in a gateway."""
     config, _file = configuration.load(config_file)
-    file = journal_of(Place(config_file))
+    file = journal_of(JournalChoice(config_file))
     # Where nothing has been stored yet, who only looks makes none.
     stored = method not in LOOKS or is_there(file)
     async with open_journal_at(file) if stored else nullcontext(MemoryJournal()) as journal:

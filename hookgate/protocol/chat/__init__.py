@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Literal
 
-from hookgate.protocol.client_input import ClientInput
+from hookgate.protocol.chat.client_input import ClientInput
 from hookgate.protocol.dataclasses import dataclass, replace
 from hookgate.protocol.values import ProposedCall
 

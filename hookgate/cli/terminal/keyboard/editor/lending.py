@@ -10,8 +10,8 @@ from typing import Any
 from prompt_toolkit import Application
 from prompt_toolkit.application.run_in_terminal import in_terminal
 
+from hookgate.cli.terminal.keyboard.editor.output import Output
 from hookgate.cli.terminal.keyboard.opening import stop
-from hookgate.cli.terminal.keyboard.output import Output
 
 
 class Lending:

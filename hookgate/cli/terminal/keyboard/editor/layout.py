@@ -29,7 +29,7 @@ from prompt_toolkit.widgets import SearchToolbar
 from hookgate.cli.terminal.printing import GOES_ON
 
 if TYPE_CHECKING:
-    from hookgate.cli.terminal.keyboard.editor import Editor
+    from hookgate.cli.terminal.keyboard.editor.editor import Editor
 
 MENU_ROWS = 8
 

@@ -10,7 +10,7 @@ from prompt_toolkit.buffer import Buffer
 from prompt_toolkit.document import Document
 from prompt_toolkit.search import SearchDirection
 
-from hookgate.cli.terminal.keyboard.history import History
+from hookgate.cli.terminal.keyboard.editor.history import History
 
 
 class Messages(history.History):

@@ -3,8 +3,14 @@
 from __future__ import annotations
 
 import os
+import ssl
 from collections.abc import Iterator
 from typing import cast
+
+
+def is_tls(error: BaseException) -> bool:
+    """Whether the other end could not prove who it is."""
+    return any(isinstance(it, ssl.SSLError) for it in _below(error))
 
 
 def cause_of(error: BaseException) -> str:

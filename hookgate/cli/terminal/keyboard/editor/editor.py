@@ -21,16 +21,16 @@ from hookgate.channels.printable import printable
 from hookgate.channels.terminal.dialogue import NO
 from hookgate.channels.terminal.panels import Key
 from hookgate.cli.printing import screen_size
-from hookgate.cli.terminal.keyboard.attention import Attention, Timer
-from hookgate.cli.terminal.keyboard.bindings import bindings
-from hookgate.cli.terminal.keyboard.completing import LineCompleter
-from hookgate.cli.terminal.keyboard.edited import Asked, EditedKeyboard
-from hookgate.cli.terminal.keyboard.layout import fitted, layout
-from hookgate.cli.terminal.keyboard.lending import Lending
-from hookgate.cli.terminal.keyboard.messages import Line, Messages
-from hookgate.cli.terminal.keyboard.output import Output, size
-from hookgate.cli.terminal.keyboard.pasting import keys_of
-from hookgate.cli.terminal.keyboard.reflow import ReflowedRenderer
+from hookgate.cli.terminal.keyboard.edited import EditedKeyboard, LineQuestion
+from hookgate.cli.terminal.keyboard.editor.attention import Attention, Timer
+from hookgate.cli.terminal.keyboard.editor.bindings import bindings
+from hookgate.cli.terminal.keyboard.editor.completing import LineCompleter
+from hookgate.cli.terminal.keyboard.editor.layout import fitted, layout
+from hookgate.cli.terminal.keyboard.editor.lending import Lending
+from hookgate.cli.terminal.keyboard.editor.messages import Line, Messages
+from hookgate.cli.terminal.keyboard.editor.output import Output, size
+from hookgate.cli.terminal.keyboard.editor.pasting import keys_of
+from hookgate.cli.terminal.keyboard.editor.reflow import ReflowedRenderer
 from hookgate.cli.terminal.printing import GOES_ON
 
 log = structlog.get_logger("hookgate.terminal")
@@ -165,7 +165,7 @@ class Editor:
 
     # --- what the loop wants, in this thread ---
 
-    def ask(self, question: Asked) -> None:
+    def ask(self, question: LineQuestion) -> None:
         """What is typed before it stands there was typed for the message."""
         self._attention.ask(question)
         self.draw()
@@ -184,7 +184,7 @@ class Editor:
         self._draw()
         return True
 
-    def asked(self, question: Asked) -> None:
+    def asked(self, question: LineQuestion) -> None:
         """The question is over."""
         if self._attention.stands(question):
             self._attention.end()

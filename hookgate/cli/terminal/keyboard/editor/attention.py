@@ -7,7 +7,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Protocol
 
-from hookgate.cli.terminal.keyboard.edited import Asked
+from hookgate.cli.terminal.keyboard.edited import LineQuestion
 
 QUIET_S = 0.3
 """Without a key since the question was drawn, or since the last one."""
@@ -27,16 +27,16 @@ class Attention:
 
     def __init__(self, later: Later, read: Callable[[], None], begin: Callable[[], bool]) -> None:
         self._later, self._read, self._begin = later, read, begin
-        self._asked: Asked | None = None
+        self._asked: LineQuestion | None = None
         self._quiet: Timer | None = None
         self._has = False
 
     @property
-    def question(self) -> Asked | None:
+    def question(self) -> LineQuestion | None:
         """The one that keys are for."""
         return self._asked if self._has else None
 
-    def ask(self, question: Asked) -> None:
+    def ask(self, question: LineQuestion) -> None:
         self.end()
         self._asked = question
 
@@ -59,7 +59,7 @@ class Attention:
             self._has = True
             self._has = self._begin()
 
-    def stands(self, question: Asked) -> bool:
+    def stands(self, question: LineQuestion) -> bool:
         return question is self._asked
 
     def end(self) -> None:

@@ -23,12 +23,12 @@ from hookgate.channels.terminal.once import Once
 from hookgate.channels.terminal.screen import OneRow, Plain, Screen, Write
 from hookgate.channels.terminal.surface import TerminalSurface
 from hookgate.cli.printing import counted, stderr, to_stderr, write
-from hookgate.cli.terminal import extension_lines
+from hookgate.cli.terminal.commands import slash_lines
 from hookgate.cli.terminal.flags import Flags
-from hookgate.cli.terminal.pager import view
-from hookgate.cli.terminal.pictures import picture
-from hookgate.cli.terminal.piped import asked
-from hookgate.cli.terminal.seat import Seat, in_front, open_seat
+from hookgate.cli.terminal.once.piped import asked
+from hookgate.cli.terminal.person.pager import view
+from hookgate.cli.terminal.person.pictures import picture
+from hookgate.cli.terminal.person.seat import Seat, in_front, open_seat
 from hookgate.cli.terminal.starting import open_chat
 from hookgate.cli.terminal.talk import CHAT, show_diff
 from hookgate.program.endings import DENIED, FAILED, INTERRUPTED, over_echo
@@ -132,12 +132,12 @@ async def _ask(run: _Run, settings: Settings, flags: Flags, question: Inbound) -
 
 async def _answered(run: _Run, runtime: Runtime, question: Inbound) -> None:
     commands = runtime.gateway.commands
-    if unknown := extension_lines.unknown(commands, question):
+    if unknown := slash_lines.unknown(commands, question):
         to_stderr(unknown)
         run.status = FAILED
         return
     async with _open_drawing(run.terminal):
-        if literal := extension_lines.literal(question.text):
+        if literal := slash_lines.literal(question.text):
             await runtime.gateway.submit(replace(question, text=literal))
         else:
             await runtime.gateway.receive(question)

@@ -14,7 +14,7 @@ from hookgate.channels.terminal.channel import Terminal
 from hookgate.channels.terminal.dialogue import WHOLE, Console, Viewed
 from hookgate.cli.printing import screen_size
 from hookgate.cli.terminal.keyboard import Keyboard
-from hookgate.cli.terminal.pager import view
+from hookgate.cli.terminal.person.pager import view
 
 PASSED_S, LOOK_S, SHOWN_S = 1.0, 0.02, 0.1
 

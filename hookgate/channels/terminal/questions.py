@@ -8,7 +8,7 @@ from contextlib import contextmanager
 from hookgate.channels.terminal.dialogue import Dialogue
 
 
-class Asked:
+class OpenQuestions:
     def __init__(self) -> None:
         self._dialogues: list[Dialogue] = []
         self._number = 0

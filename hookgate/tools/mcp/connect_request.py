@@ -35,7 +35,7 @@ _STDIO, _HTTP = ("command", "args", "env"), ("base_url", "auth_token")
 
 
 @dataclass(frozen=True, slots=True)
-class Asked:
+class ConnectRequest:
     """One connection as it was asked for; values of `env` and `secret` may be `secret:NAME`, never the secret."""
 
     name: str
@@ -69,7 +69,7 @@ SCHEMA = takes(
 )
 
 
-def read_asked(arguments: JsonObject) -> Asked:
+def read_request(arguments: JsonObject) -> ConnectRequest:
     """Arguments that fit SCHEMA, judged. Raises ToolError(validation) with what is wrong."""
     given = cast("Mapping[str, Any]", arguments)
     stdio = given["transport"] == "stdio"
@@ -81,18 +81,18 @@ def read_asked(arguments: JsonObject) -> Asked:
     return asked
 
 
-def read_row(row: ServerRow) -> Asked:
+def read_row(row: ServerRow) -> ConnectRequest:
     """A catalog row. Raises ToolError where it holds nothing usable."""
     params = cast("Mapping[str, Any]", row.params)
     try:
         if row.transport == "http":
-            return Asked(row.name, "http", url=str(params["url"]), secret=row.secret_ref)
-        return Asked(row.name, "stdio", tuple(params["command"]), dict(params.get("env") or {}))
+            return ConnectRequest(row.name, "http", url=str(params["url"]), secret=row.secret_ref)
+        return ConnectRequest(row.name, "stdio", tuple(params["command"]), dict(params.get("env") or {}))
     except (KeyError, TypeError, ValueError):
         raise _refusal(f"the catalog's row of {row.name} is not usable") from None
 
 
-def _stdio(given: Mapping[str, Any]) -> Asked:
+def _stdio(given: Mapping[str, Any]) -> ConnectRequest:
     if "command" not in given:
         raise _refusal("command is required for the transport stdio")
     command = (str(given["command"]), *given.get("args", ()))
@@ -101,10 +101,10 @@ def _stdio(given: Mapping[str, Any]) -> Asked:
     shell = _shell(command)
     if shell:
         raise _refusal(f"{shell} is a shell: name the server's own program")
-    return Asked(given["name"], "stdio", command, dict(given.get("env", {})))
+    return ConnectRequest(given["name"], "stdio", command, dict(given.get("env", {})))
 
 
-def _http(given: Mapping[str, Any]) -> Asked:
+def _http(given: Mapping[str, Any]) -> ConnectRequest:
     if "base_url" not in given:
         raise _refusal("base_url is required for the transport http")
     problem = url_problem(given["base_url"])
@@ -113,10 +113,10 @@ def _http(given: Mapping[str, Any]) -> Asked:
     token = given.get("auth_token")
     if token is not None and not _SECRET_NAME.fullmatch(token):
         raise _refusal("auth_token must be secret:NAME, never the token itself")
-    return Asked(given["name"], "http", url=given["base_url"], secret=token)
+    return ConnectRequest(given["name"], "http", url=given["base_url"], secret=token)
 
 
-def _judge_text(asked: Asked) -> None:
+def _judge_text(asked: ConnectRequest) -> None:
     for name, value in asked.env.items():
         if not re.fullmatch(r"[A-Za-z_][A-Za-z0-9_]*", name):
             raise _refusal(f"env: {name[:80]!r} is no name of a variable")
@@ -154,18 +154,18 @@ def approval_text(call: ToolCall) -> str:
     if call.name == "mcp_disconnect":
         return f"Ends the MCP connection {plain(call.arguments.get('name'))} and takes its tools away."
     try:
-        asked = read_asked(call.arguments)
+        asked = read_request(call.arguments)
     except (ToolError, KeyError, TypeError, ValueError, AttributeError):
         return f"This call will be refused: its arguments do not fit. {plain(dict(call.arguments))}"
     return what_it_does(asked)
 
 
-def what_it_does(asked: Asked) -> str:
+def what_it_does(asked: ConnectRequest) -> str:
     """The whole command or URL, and what to know of it."""
     return _stdio_text(asked) if asked.transport == "stdio" else _http_text(asked)
 
 
-def _stdio_text(asked: Asked) -> str:
+def _stdio_text(asked: ConnectRequest) -> str:
     lines = [
         f"Starts a program here, with your rights and outside the sandbox, as the MCP server {asked.name}:",
         f"  {plain(shlex.join(asked.command))}",
@@ -186,7 +186,7 @@ def _remarks(command: tuple[str, ...]) -> tuple[str, ...]:
     return ()
 
 
-def _http_text(asked: Asked) -> str:
+def _http_text(asked: ConnectRequest) -> str:
     token = f", with the token {asked.secret}" if asked.secret else ", without a token"
     return (
         f"Connects to the MCP server {asked.name} at {plain(asked.url)}{token}.\n"
