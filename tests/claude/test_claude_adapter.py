@@ -33,12 +33,12 @@ def deciding(**members: object) -> str:
 
 
 @asynccontextmanager
-async def adapter(folder: Path, hooks: Groups) -> AsyncGenerator[Child]:
-    """One that has said hello. Its commands run in `folder`."""
+async def adapter(folder: Path, hooks: Groups, **more: str) -> AsyncGenerator[Child]:
+    """One that has said hello. Its commands run in `folder`. `more`: what it is told in its hello besides."""
     (folder / "settings.json").write_text(json.dumps({"hooks": hooks}))
     command = ["env", "-C", str(folder), sys.executable, "-P", "-m", "hookgate.claude", "settings.json"]
     async with open_child(command, {"CLAUDE_PROJECT_DIR": str(folder)}) as child:
-        assert (await child.call("hook.hello", HELLO))["stages"] == HELLO["stages"]
+        assert (await child.call("hook.hello", {**HELLO, **more}))["stages"] == HELLO["stages"]
         yield child
 
 
@@ -133,6 +133,15 @@ async def test_a_command_reads_the_call_in_the_words_that_it_knows(tmp_path: Pat
     }
     assert given["tool_input"]["file_path"] == str(tmp_path / "src/x.py")
     assert (given["tool_input"]["old_string"], given["tool_input"]["new_string"]) == ("a\nc", "b\nd")
+
+
+async def test_a_path_counts_from_the_workspace_wherever_the_commands_run(tmp_path: Path) -> None:
+    """Else a guard of files judges another file than the one that is written."""
+    hooks = {"PreToolUse": [group("cat > given.json")]}
+    async with adapter(tmp_path, hooks, workspace="/work") as child:
+        await child.call("hook.before_tool", params("write", path="src/x.py"))
+    given = json.loads((tmp_path / "given.json").read_text())
+    assert (given["cwd"], given["tool_input"]["file_path"]) == ("/work", "/work/src/x.py")
 
 
 MATCHERS = ("Bash", "Ba", "Edit|Write", "Edit | Write ", "MultiEdit", "mcp__.*__find", "Web.*", "*", "weather")
