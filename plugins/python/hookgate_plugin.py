@@ -582,7 +582,7 @@ class _Conversation:
         try:
             if not cancelled.is_set():
                 self._send(call_id, "result", self._plugin.answer(stage, params, cancelled), cancelled)
-        except (Exception, SystemExit) as error:
+        except BaseException as error:
             if not cancelled.is_set():
                 traceback.print_exc()
                 self._fail(call_id, HANDLER_FAILED, f"{type(error).__name__}: {error}"[:300])
@@ -600,7 +600,7 @@ class _Conversation:
     def _observe(self, event: Event) -> None:
         try:
             self._plugin.observe(event)
-        except (Exception, SystemExit):
+        except BaseException:
             traceback.print_exc()
 
     def _fail(self, call_id: object, code: int, message: str) -> None:
@@ -719,6 +719,14 @@ class _Cancelled(threading.Event):
             future.cancel()
 
 
+async def _contained(coroutine: Any) -> Any:  # noqa: ANN401 - what handlers return
+    """What would end asyncio's loop, and so every other handler that is a coroutine, ends this one alone."""
+    try:
+        return await coroutine
+    except (SystemExit, KeyboardInterrupt) as error:
+        raise RuntimeError(f"{type(error).__name__}: {error}") from error
+
+
 class _Coroutines:
     """One asyncio loop in a thread of its own, which the first coroutine starts."""
 
@@ -732,7 +740,7 @@ class _Coroutines:
             return value
         import asyncio  # 30 ms of start-up, which only async handlers pay
 
-        future = asyncio.run_coroutine_threadsafe(value, self._started(asyncio))
+        future = asyncio.run_coroutine_threadsafe(_contained(value), self._started(asyncio))
         if isinstance(cancelled, _Cancelled):
             cancelled.bind(future)
         return future.result()
