@@ -256,7 +256,7 @@ async def test_a_coroutine_that_leaves_ends_no_other_handler(open_ext: OpenExten
         def thrown(error): raise error
         @ext.intercept("tool_call")
         async def judge(event):
-            if "rm" in event.args["command"]: {leaves}
+            if "rm" in event.tool_args["command"]: {leaves}
             return ext.block("no")
         """
     async with open_ext(handlers) as host:
