@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from functools import partial
 from hashlib import file_digest, sha256
 from os import fstat
-from os.path import isfile, normpath
+from os.path import isfile, realpath
 from pathlib import Path, PurePath
 from typing import TYPE_CHECKING
 
@@ -37,7 +37,11 @@ def _parts(workspace: Path, call: ToolCall) -> tuple[str, ...] | None:
     path = call.arguments.get("path")
     if call.name not in WITH_A_PATH or not isinstance(path, str) or not path or path.startswith("~"):
         return None
-    return PurePath(normpath(workspace / path)).parts
+    # Where it leads, as the tools go: a link, or `..` behind one, leaves a folder that its name lies in.
+    try:
+        return PurePath(realpath(workspace / path)).parts
+    except ValueError:
+        return None
 
 
 MOST_FILES = 64

@@ -69,6 +69,35 @@ def test_a_path_lies_in_a_folder_by_its_components(name: str, path: str, inside:
     assert begins(parts(ToolCall("c", name, {"path": path})), prefix) is inside
 
 
+@pytest.mark.parametrize(
+    ("path", "inside"),
+    [
+        ("src/a.py", True),
+        ("src/new/a.py", True),
+        ("src/linked/a.py", False),
+        ("src/linked/../a.py", False),
+        ("src/one.py", False),
+        ("src/back/a.py", True),
+        ("way/a.py", True),
+        ("src/\0", False),
+    ],
+)
+def test_a_path_lies_where_its_links_lead(tmp_path: Path, path: str, inside: bool) -> None:
+    for folder in ("src", "other/deep"):
+        (tmp_path / folder).mkdir(parents=True)
+    for link, to in (
+        ("src/linked", "other/deep"),
+        ("src/one.py", "other/one.py"),
+        ("src/back", "src"),
+        ("way", "src"),
+    ):
+        (tmp_path / link).symlink_to(tmp_path / to)
+    parts = parts_in(tmp_path)
+    prefix = parts(ToolCall("c", "write", {"path": "src"}))
+    assert prefix is not None
+    assert begins(parts(ToolCall("c", "write", {"path": path})), prefix) is inside
+
+
 async def test_a_script_that_was_changed_after_it_was_allowed_does_not_run(tmp_path: Path) -> None:
     script = tmp_path / "deploy.sh"
     script.write_text("echo fine")

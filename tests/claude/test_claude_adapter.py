@@ -107,7 +107,7 @@ FAILS: tuple[tuple[str, Mapping[str, Any], str], ...] = (
     ("sleep 600 & echo {}", {"timeout": 0.5}, "ended, but what it has started held its output open for 0.5 s"),
     ("head -c 1048577 /dev/zero", {}, "printed more than 1048576 bytes"),
     (printing(permissionDecision="deny"), {}, "gives a permissionDecision outside of hookSpecificOutput"),
-    ("echo '{\"decision\": \"block\", \"decision\": \"approve\"}'", {}, "with the member 'decision' twice"),
+    ('echo \'{"decision": "block", "decision": "approve"}\'', {}, "with the member 'decision' twice"),
     (deciding(permissionDecision="maybe"), {}, "decides 'maybe', which means nothing here"),
 )
 
