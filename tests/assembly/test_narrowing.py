@@ -114,6 +114,18 @@ async def test_a_script_that_was_changed_after_it_was_allowed_does_not_run(tmp_p
     assert scripts_in(tmp_path, replace(CALL, arguments={"command": "ls"})) == ""
 
 
+@pytest.mark.parametrize(
+    "command", ["sh 'the deploy.sh' x", 'cd . && sh "the deploy.sh">out', "sh the\\ deploy.sh;ls"]
+)
+def test_a_script_with_a_blank_in_its_name_is_a_file_that_a_command_names(tmp_path: Path, command: str) -> None:
+    call, script = replace(CALL, arguments={"command": command}), tmp_path / "the deploy.sh"
+    script.write_text("echo fine")
+    allowed = scripts_in(tmp_path, call)
+    script.write_text("rm -r .")
+    assert (allowed != "", scripts_in(tmp_path, call) != allowed) == (True, True)
+    assert scripts_in(tmp_path, replace(CALL, arguments={"command": "echo it's open"})) == ""
+
+
 def test_what_is_no_name_of_a_file_or_too_large_to_be_a_script_is_not_read(tmp_path: Path) -> None:
     assert scripts_in(tmp_path, replace(CALL, arguments={"command": "#" + "x" * 5000})) == ""
     disk = replace(CALL, arguments={"command": "./disk"})
