@@ -60,8 +60,8 @@ class ProcessSpec:
     """How to start a hook and what to tell it at hello. Two equal specs mean the same running process.
 
     `flush_s`: how long events that wait may still be written when the hook is stopped. `media_dir`: the folder of the
-    files of messages, for hooks that read them. `workspace`: where tools work. `configured`: it has to stand where only a hello that names the stage
-    makes it; else `stages` is what it is offered, and it is asked where it stands.
+    files of messages, for hooks that read them. `workspace`: where tools work. `configured`: it has to stand where
+    only a hello that names the stage makes it; else `stages` is what it is offered, and it is asked where it stands.
     """
 
     name: str
