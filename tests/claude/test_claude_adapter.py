@@ -146,6 +146,15 @@ async def test_a_path_counts_from_the_workspace_wherever_the_commands_run(tmp_pa
     assert (given["cwd"], given["tool_input"]["file_path"]) == ("/work", "/work/src/x.py")
 
 
+async def test_a_way_up_behind_a_link_is_the_one_that_the_tool_goes(tmp_path: Path) -> None:
+    (tmp_path / "kept/deep").mkdir(parents=True)
+    (tmp_path / "src").symlink_to(tmp_path / "kept/deep")
+    for path, told in (("src/../key", "kept/key"), ("src/./key", "src/key"), ("a/../key", "key"), ("..\0", "..\0")):
+        await before(tmp_path, "cat > given.json", "write", path=path)
+        given = json.loads((tmp_path / "given.json").read_text())
+        assert given["tool_input"]["file_path"] == str(tmp_path / told), path
+
+
 MATCHERS = ("Bash", "Ba", "Edit|Write", "Edit | Write ", "MultiEdit", "mcp__.*__find", "Web.*", "*", "weather")
 
 
