@@ -375,15 +375,21 @@ class Plugin:
         return register
 
     def _interception(self, stage: str, subject: Asked) -> Json:
-        """Each handler sees what the ones before it changed; the first answer that ends the chain is the answer."""
+        """Each handler sees what the ones before it changed; the first answer that ends the chain is the answer. One
+        without an action ends nothing; what else it says hookgate judges, where nobody has ended it."""
         changes: Json = {}
+        unclear: Json = {}
         for handler in self._handlers[stage]:
             answer = self._said(handler, stage, subject)
             patch = _patch(stage, answer)
             if patch is not None:
                 changes, subject = {**changes, **patch}, _patched(stage, subject, patch)
-            elif answer and answer.get("action") not in ("", "continue"):
+            elif answer and answer.get("action") not in (None, "", "continue"):
                 return _recorded(answer, changes)
+            elif answer and not answer.get("action") and answer.keys() - {"action", "reason"}:
+                unclear = unclear or answer
+        if unclear:
+            return unclear
         if stage == "before_tool" and isinstance(subject, Call) and subject.tool in self._tools:
             return _recorded(self._run_tool(subject), changes)
         return {"action": "modify", PATCHED[stage]: changes} if changes else {"action": "continue"}
