@@ -6,12 +6,14 @@ Whatever is not certain is nothing: then a grant cannot be narrowed, and one tha
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
+from contextlib import suppress
 from functools import partial
 from hashlib import file_digest, sha256
 from os import fstat
-from os.path import isfile, normpath
+from os.path import isfile, realpath
 from pathlib import Path, PurePath
+from shlex import shlex
 from typing import TYPE_CHECKING
 
 from hookgate.tools.builtin.bash import SPEC as BASH
@@ -37,7 +39,11 @@ def _parts(workspace: Path, call: ToolCall) -> tuple[str, ...] | None:
     path = call.arguments.get("path")
     if call.name not in WITH_A_PATH or not isinstance(path, str) or not path or path.startswith("~"):
         return None
-    return PurePath(normpath(workspace / path)).parts
+    # Where it leads, as the tools go: a link, or `..` behind one, leaves a folder that its name lies in.
+    try:
+        return PurePath(realpath(workspace / path)).parts
+    except ValueError:
+        return None
 
 
 MOST_FILES = 64
@@ -49,9 +55,19 @@ def scripts_in(workspace: Path, call: ToolCall) -> str:
     """The digest of all files that a command line names in whatever way, and of the one that a call writes: people
     have seen what it makes of that; empty: none. Blocks."""
     said = call.arguments.get(FILES_IN.get(call.name, ""))
-    words = dict.fromkeys(_WORD.findall(said) if call.name == BASH.name else [said]) if isinstance(said, str) else ()
+    words = (_words(said) if call.name == BASH.name else [said]) if isinstance(said, str) else ()
     files = [(word, path) for word in words if isfile(path := workspace / word)][:MOST_FILES]
     return files_digest([(word, _contents(path)) for word, path in files])
+
+
+def _words(command: str) -> Iterable[str]:
+    """With what a shell would make of quotes, where it would make something of them: a name may have blanks."""
+    lexer = shlex(command, posix=True, punctuation_chars=True)
+    lexer.commenters, lexer.whitespace_split = "", True
+    quoted = list[str]()
+    with suppress(ValueError):
+        quoted.extend(lexer)
+    return dict.fromkeys((*_WORD.findall(command), *quoted))
 
 
 def files_digest(files: Sequence[tuple[str, str]]) -> str:

@@ -40,13 +40,13 @@ class _Judged:
 
 
 class Adapter:
-    """Commands run in the current folder, the project's. `tell`: a line for people. `spawn`: runs what nobody waits
-    for."""
+    """Commands run in the current folder, the project's, and are told of the workspace. `tell`: a line for people.
+    `spawn`: runs what nobody waits for."""
 
     def __init__(
         self, settings: Settings, lifeline: int, tell: Callable[[str], None], spawn: Callable[..., None]
     ) -> None:
-        self._settings, self._folder = settings, os.getcwd()
+        self._settings, self._workspace = settings, os.getcwd()
         self._lifeline, self._tell, self._spawn = lifeline, tell, spawn
         self._judged = OrderedDict[tuple[str, str], _Judged]()
 
@@ -55,6 +55,7 @@ class Adapter:
         match method:
             case "hook.hello":
                 offered = cast("list[str]", params.get("stages") or [])
+                self._workspace = str(params.get("workspace") or self._workspace)
                 return {"ok": True, "name": "claude", "stages": [it for it in offered if it in _OURS], "cancel": True}
             case "hook.before_tool":
                 return await self._before_tool(params)
@@ -151,7 +152,7 @@ class Adapter:
         handlers = self._settings.of(event, *names)
         about: dict[str, Json] = {
             "tool_name": names[0],
-            "tool_input": told(tool, params["arguments"], self._folder),
+            "tool_input": told(tool, params["arguments"], self._workspace),
             "tool_use_id": str(params.get("tool_call_id", "")),
         }
         return await self._run(handlers, params, {**about, **more})
@@ -208,14 +209,14 @@ class Adapter:
         common: dict[str, Json] = {
             "session_id": session,
             "transcript_path": "",
-            "cwd": self._folder,
+            "cwd": self._workspace,
             "permission_mode": "default",
             "hook_event_name": event,
         }
         return encode({**common, **more})
 
     def _changed(self, params: Members, updated: Mapping[str, Json]) -> dict[str, Json]:
-        before = told(params["tool"], params["arguments"], self._folder)
+        before = told(params["tool"], params["arguments"], self._workspace)
         return changed(params["tool"], params["arguments"], before, updated)
 
 

@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from typing import Any, Literal, cast
 
 from hookgate.claude.running import Ran
-from hookgate.protocol.codec import decode, encode
+from hookgate.protocol.codec import decode, encode, repeated_member
 from hookgate.protocol.dataclasses import dataclass
 from hookgate.protocol.errors import BadMessage
 from hookgate.protocol.values import Json
@@ -68,6 +68,8 @@ def read(command: str, ran: Ran, timeout_s: float, *, prints_context: bool = Fal
         members = decode(text)
     except BadMessage as error:
         raise CommandFailed(f"{name} printed what begins as JSON and is none: {error}") from None
+    if (repeated := repeated_member(text.encode(), members)) is not None:
+        raise CommandFailed(f"{name} printed an object with the member {repeated[:80]!r} twice")
     return _members(name, cast("dict[str, Any]", members))
 
 
@@ -79,6 +81,8 @@ def _members(name: str, members: dict[str, Any]) -> Said:
     remarks = [f"systemMessage: {members['systemMessage']}"] if members.get("systemMessage") else []
     if members.get("continue") is False:
         return Said("stop", _text(members, "stopReason") or f"{name} stops here", remarks=tuple(remarks))
+    if members.get("permissionDecision") is not None:
+        raise CommandFailed(f"{name} gives a permissionDecision outside of hookSpecificOutput")
     # Some write every member, and null where they have nothing to say.
     word = members.get("decision") if inner.get("permissionDecision") is None else inner["permissionDecision"]
     if word is not None and not (isinstance(word, str) and word in _PERMISSIONS):

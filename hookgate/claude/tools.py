@@ -1,4 +1,4 @@
-"""What tools and their arguments are called on both sides. Pure."""
+"""What tools and their arguments are called on both sides. Of files it asks only where a link leads."""
 
 from __future__ import annotations
 
@@ -69,10 +69,18 @@ def told(tool: str, arguments: JsonObject, folder: str) -> dict[str, Json]:
 
 def _there(known: _Tool, name: str, value: Json, folder: str) -> Json:
     if name in known.paths and isinstance(value, str):
-        return os.path.normpath(os.path.join(folder, value))
+        return _placed(os.path.join(folder, value))
     if name in known.seconds and isinstance(value, int | float) and not isinstance(value, bool):
         return round(value * 1000)
     return value
+
+
+def _placed(path: str) -> str:
+    """Behind a link `..` leads elsewhere than its name says."""
+    try:
+        return os.path.realpath(path) if ".." in path.split("/") else os.path.normpath(path)
+    except ValueError:
+        return path
 
 
 def _edits(arguments: JsonObject) -> dict[str, Json]:

@@ -40,3 +40,4 @@ from hookgate.config.reading import no_model as no_model
 from hookgate.config.reading import parse as parse
 from hookgate.config.reading import workspace_folder as workspace_folder
 from hookgate.config.reading import workspace_key as workspace_key
+from hookgate.config.reading import workspace_told as workspace_told

@@ -104,10 +104,19 @@ def _where(text: str) -> Where:
 
 def workspace_folder(config: Config) -> Path:
     """The working directory unless `agent.workspace` says otherwise. Raises ConfigError where it is no folder."""
-    workspace = Path(config.agent.workspace).expanduser() if config.agent.workspace else Path.cwd()
+    workspace = _workspace(config)
     if not workspace.is_dir():
         raise ConfigError(f"agent.workspace: {workspace} is not a folder")
     return workspace.resolve()
+
+
+def workspace_told(config: Config) -> str:
+    """What hooks are told of it, whether it is there or not."""
+    return str(_workspace(config).resolve())
+
+
+def _workspace(config: Config) -> Path:
+    return Path(config.agent.workspace).expanduser() if config.agent.workspace else Path.cwd()
 
 
 def workspace_key(config: Config) -> str:

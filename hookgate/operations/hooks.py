@@ -122,7 +122,9 @@ async def reload_hooks(runtime: Runtime) -> Reloaded:
         config, file = configuration.load(runtime.settings.file)
         settings = replace(runtime.settings, config=config, base=file.parent)
         await refuse_what_does_not_guard(settings, runtime.ports.inside, runtime.agent.registry)
-        rules, wanted = all_rules(config, runtime.more.workshop), plans(config, file.parent, rechecks.hook)
+        # Tools work where they did until a new start, so that is what hooks go on being told.
+        same_workspace = config.model_copy(update={"agent": runtime.settings.config.agent})
+        rules, wanted = all_rules(config, runtime.more.workshop), plans(same_workspace, file.parent, rechecks.hook)
         publish = _publishing(runtime, config, rules)
         with runtime.tools.keeping.adopting(config):
             changes = await runtime.mounts.reload(

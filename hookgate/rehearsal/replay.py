@@ -9,13 +9,12 @@ from typing import Any, cast
 from hookgate.hooks.children.mounts import Plan
 from hookgate.protocol.chat import ChatMessage
 from hookgate.protocol.dataclasses import dataclass
-from hookgate.protocol.hook.stages import Question, Stage, subject_members
+from hookgate.protocol.hook.stages import Question, subject_members
 from hookgate.protocol.values import Finished, Json, LLMReply
 from hookgate.rehearsal.recording import Broken, Recorded
 from hookgate.rehearsal.subject import Subject, Telling, TimedVerdict, open_subject
 from hookgate.rehearsal.verdict import HELD, Decision, as_json, unasked
 
-BEFORE_IT_RUNS = frozenset({Stage.BEFORE_LLM, Stage.BEFORE_TOOL, Stage.APPROVE_TOOL})
 MOST_IN_A_ROW = 5
 """So many calls without a usable answer, one after the other, and the rest is not asked."""
 
@@ -51,7 +50,7 @@ class Difference:
     @property
     def looser(self) -> bool:
         """What was denied, asked about, or answered without being run, goes on now."""
-        if self.before.decision == "answered" and self.recorded.question.stage in BEFORE_IT_RUNS:
+        if self.before.decision == "answered":
             return self.after.decision in ("allowed", "changed")
         return self.before.decision in HELD and self.after.decision not in HELD and not self.after.error
 

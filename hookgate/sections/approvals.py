@@ -1,13 +1,11 @@
 """`[people]` and `[[approvals]]`: who is who, which calls a person is asked about, and who may decide."""
 
-from fnmatch import fnmatchcase
 from typing import Annotated, Literal, Self, get_args
 
-from pydantic import Field, field_validator, model_validator
+from pydantic import Field, model_validator
 
-from hookgate.mistakes import close
 from hookgate.protocol.values import Origin
-from hookgate.sections.section import Globs, MatchSection, Section, Several
+from hookgate.sections.section import Globs, MatchSection, Section, Several, covering
 
 PLACE = r"^[A-Za-z0-9_.-]+:.+$"
 """A channel's name, and what it calls somebody or a chat."""
@@ -24,7 +22,7 @@ class ApprovalSection(MatchSection):
     """`origins`: how a call was made, `native`, `text` or `extension`; what else it covers is as in a hook's `match`.
     `self_approval` None: unless approvers are named or several are asked."""
 
-    origins: Globs = ()
+    origins: Annotated[Globs, covering("origin of a call", (*get_args(Origin), "extension"))] = ()
     name: str = ""
     approvers: Several[Annotated[str, Field(min_length=1)]] = ()
     required: Annotated[int, Field(ge=1, le=100)] = 1
@@ -33,16 +31,6 @@ class ApprovalSection(MatchSection):
     ttl_s: Annotated[float, Field(gt=0, le=604_800)] = 600.0
     on_expiry: Literal["deny", "wait", "stop"] = "deny"
     grants: Several[Literal["session", "1h", "always"]] = ("session", "1h")
-
-    @field_validator("origins")
-    @classmethod
-    def _names_origins(cls, patterns: Globs) -> Globs:
-        known: tuple[str, ...] = (*get_args(Origin), "extension")
-        for pattern in patterns:
-            if not any(fnmatchcase(name, pattern.removeprefix("!")) for name in known):
-                hint = close(pattern, known) or f"; there are {', '.join(known)}"
-                raise ValueError(f"{pattern!r} is no origin of a call{hint}")
-        return patterns
 
     @model_validator(mode="after")
     def _names_tools(self) -> Self:

@@ -5,7 +5,7 @@ from urllib.parse import urlsplit
 
 from pydantic import BeforeValidator, Field, field_validator, model_validator
 
-from hookgate.sections.section import Channels, Count, Globs, Section, Several, T, Variable
+from hookgate.sections.section import Channels, ChatTypes, Count, Globs, Section, Several, T, Variable
 
 Seconds = Annotated[float, Field(gt=0, le=86_400, allow_inf_nan=False, strict=False)]
 UNITS_S = {"s": 1.0, "min": 60.0, "h": 3600.0}
@@ -206,7 +206,7 @@ class RouteSection(Section):
 
     channels: Channels = ()
     chats: Globs = ()
-    chat_types: Globs = ()
+    chat_types: ChatTypes = ()
     agent: Annotated[str, Field(min_length=1)]
 
 

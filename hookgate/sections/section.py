@@ -10,6 +10,9 @@ from typing import Annotated, Any, Literal, TypeVar
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, ValidationInfo
 from pydantic_core.core_schema import CoreSchema, with_info_plain_validator_function
 
+from hookgate.mistakes import close
+from hookgate.protocol.chat import CHAT_TYPES
+
 T = TypeVar("T")
 
 Several = Annotated[tuple[T, ...], Field(strict=False)]
@@ -41,6 +44,22 @@ def _names_channels(patterns: tuple[str, ...], info: ValidationInfo) -> tuple[st
 
 
 Channels = Annotated[Globs, AfterValidator(_names_channels)]
+
+
+def covering(what: str, known: tuple[str, ...]) -> AfterValidator:
+    """Of globs over a few words that never become more: one that covers none of them is a mistake."""
+
+    def check(patterns: tuple[str, ...]) -> tuple[str, ...]:
+        for pattern in patterns:
+            if not any(fnmatchcase(name, pattern.removeprefix("!")) for name in known):
+                hint = close(pattern, known) or f"; there are {', '.join(known)}"
+                raise ValueError(f"{pattern!r} is no {what}{hint}")
+        return patterns
+
+    return AfterValidator(check)
+
+
+ChatTypes = Annotated[Globs, covering("type of a chat", CHAT_TYPES)]
 Mode = Literal["enforce", "audit", "off"]
 Count = Annotated[int, Field(ge=1, le=10**9)]
 
@@ -71,8 +90,8 @@ def nested(section: type[Section]) -> Any:  # noqa: ANN401 - takes the type of t
 class MatchSection(Section):
     channels: Channels = ()
     chats: Globs = ()
-    chat_types: Globs = ()
-    threads: Globs = ()
+    chat_types: ChatTypes = ()
+    threads: Several[str] = ()
     senders: Globs = ()
     roles: Globs = ()
     tools: Globs = ()

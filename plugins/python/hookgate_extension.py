@@ -794,7 +794,7 @@ class _Conversation:
         head = {"type": kind.reply, "id": frame.get("id")}
         try:
             self._wire.send({**head, **answer(frame)})
-        except (Exception, SystemExit) as problem:
+        except BaseException as problem:
             if not (cancelled and cancelled.is_set()):
                 traceback.print_exc()
                 self._wire.send({**head, **kind.failed(described(problem))})
@@ -822,7 +822,7 @@ _INTERCEPTION = _Kind("event_intercept_response", lambda text: block(f"intercept
 def _logged(job: Callable[[], Any]) -> None:
     try:
         job()
-    except (Exception, SystemExit):
+    except BaseException:
         traceback.print_exc()
 
 
@@ -866,6 +866,14 @@ class _Cancelled(threading.Event):
             future.cancel()
 
 
+async def _contained(coroutine: Any) -> Any:  # noqa: ANN401 - what handlers return
+    """What would end asyncio's loop, and so every other handler that is a coroutine, ends this one alone."""
+    try:
+        return await coroutine
+    except (SystemExit, KeyboardInterrupt) as error:
+        raise RuntimeError(f"{type(error).__name__}: {error}") from error
+
+
 class _Coroutines:
     """One asyncio loop in a thread of its own, which the first coroutine starts."""
 
@@ -879,7 +887,7 @@ class _Coroutines:
             return value
         import asyncio  # 30 ms of start-up, which only async handlers pay
 
-        future = asyncio.run_coroutine_threadsafe(value, self._started(asyncio))
+        future = asyncio.run_coroutine_threadsafe(_contained(value), self._started(asyncio))
         if isinstance(cancelled, _Cancelled):
             cancelled.bind(future)
         return future.result()

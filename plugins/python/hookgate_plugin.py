@@ -375,15 +375,21 @@ class Plugin:
         return register
 
     def _interception(self, stage: str, subject: Asked) -> Json:
-        """Each handler sees what the ones before it changed; the first answer that ends the chain is the answer."""
+        """Each handler sees what the ones before it changed; the first answer that ends the chain is the answer. One
+        without an action ends nothing; what else it says hookgate judges, where nobody has ended it."""
         changes: Json = {}
+        unclear: Json = {}
         for handler in self._handlers[stage]:
             answer = self._said(handler, stage, subject)
             patch = _patch(stage, answer)
             if patch is not None:
                 changes, subject = {**changes, **patch}, _patched(stage, subject, patch)
-            elif answer and answer.get("action") not in ("", "continue"):
+            elif answer and answer.get("action") not in (None, "", "continue"):
                 return _recorded(answer, changes)
+            elif answer and not answer.get("action") and answer.keys() - {"action", "reason"}:
+                unclear = unclear or answer
+        if unclear:
+            return unclear
         if stage == "before_tool" and isinstance(subject, Call) and subject.tool in self._tools:
             return _recorded(self._run_tool(subject), changes)
         return {"action": "modify", PATCHED[stage]: changes} if changes else {"action": "continue"}
@@ -582,7 +588,7 @@ class _Conversation:
         try:
             if not cancelled.is_set():
                 self._send(call_id, "result", self._plugin.answer(stage, params, cancelled), cancelled)
-        except (Exception, SystemExit) as error:
+        except BaseException as error:
             if not cancelled.is_set():
                 traceback.print_exc()
                 self._fail(call_id, HANDLER_FAILED, f"{type(error).__name__}: {error}"[:300])
@@ -600,7 +606,7 @@ class _Conversation:
     def _observe(self, event: Event) -> None:
         try:
             self._plugin.observe(event)
-        except (Exception, SystemExit):
+        except BaseException:
             traceback.print_exc()
 
     def _fail(self, call_id: object, code: int, message: str) -> None:
@@ -719,6 +725,14 @@ class _Cancelled(threading.Event):
             future.cancel()
 
 
+async def _contained(coroutine: Any) -> Any:  # noqa: ANN401 - what handlers return
+    """What would end asyncio's loop, and so every other handler that is a coroutine, ends this one alone."""
+    try:
+        return await coroutine
+    except (SystemExit, KeyboardInterrupt) as error:
+        raise RuntimeError(f"{type(error).__name__}: {error}") from error
+
+
 class _Coroutines:
     """One asyncio loop in a thread of its own, which the first coroutine starts."""
 
@@ -732,7 +746,7 @@ class _Coroutines:
             return value
         import asyncio  # 30 ms of start-up, which only async handlers pay
 
-        future = asyncio.run_coroutine_threadsafe(value, self._started(asyncio))
+        future = asyncio.run_coroutine_threadsafe(_contained(value), self._started(asyncio))
         if isinstance(cancelled, _Cancelled):
             cancelled.bind(future)
         return future.result()

@@ -394,10 +394,12 @@ export class Plugin {
     this.#handlers.set(stage, [...(this.#handlers.get(stage) ?? []), registered]);
   }
 
-  /** Each handler sees what the ones before it changed; the first answer that ends the chain is the answer. */
+  /** Each handler sees what the ones before it changed; the first answer that ends the chain is the answer. One
+   * without an action ends nothing; what else it says hookgate judges, where nobody has ended it. */
   async #interception(stage: Stage, subject: Asked): Promise<JsonObject> {
     const name = PATCHED[stage] as string;
     let changes: JsonObject = {};
+    let unclear: JsonObject | undefined;
     for (const handler of this.#handlers.get(stage) ?? []) {
       const answer = await this.#said(handler, stage, subject);
       const patch = patchOf(name, answer);
@@ -406,8 +408,11 @@ export class Plugin {
         subject = patched(stage, name, subject, patch);
       } else if (answer && !["", "continue", undefined, null].includes(answer.action as string)) {
         return recorded(answer, changes);
+      } else if (answer && !answer.action && Object.keys(answer).some((it) => it !== "action" && it !== "reason")) {
+        unclear ??= answer;
       }
     }
+    if (unclear) return unclear;
     const tool = stage === "before_tool" ? this.#tools.get((subject as Call).tool) : undefined;
     if (tool) return recorded(await ran(tool.fn, subject as Call), changes);
     return Object.keys(changes).length > 0 ? { action: "modify", [name]: changes } : { action: "continue" };

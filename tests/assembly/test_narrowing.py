@@ -69,6 +69,35 @@ def test_a_path_lies_in_a_folder_by_its_components(name: str, path: str, inside:
     assert begins(parts(ToolCall("c", name, {"path": path})), prefix) is inside
 
 
+@pytest.mark.parametrize(
+    ("path", "inside"),
+    [
+        ("src/a.py", True),
+        ("src/new/a.py", True),
+        ("src/linked/a.py", False),
+        ("src/linked/../a.py", False),
+        ("src/one.py", False),
+        ("src/back/a.py", True),
+        ("way/a.py", True),
+        ("src/\0", False),
+    ],
+)
+def test_a_path_lies_where_its_links_lead(tmp_path: Path, path: str, inside: bool) -> None:
+    for folder in ("src", "other/deep"):
+        (tmp_path / folder).mkdir(parents=True)
+    for link, to in (
+        ("src/linked", "other/deep"),
+        ("src/one.py", "other/one.py"),
+        ("src/back", "src"),
+        ("way", "src"),
+    ):
+        (tmp_path / link).symlink_to(tmp_path / to)
+    parts = parts_in(tmp_path)
+    prefix = parts(ToolCall("c", "write", {"path": "src"}))
+    assert prefix is not None
+    assert begins(parts(ToolCall("c", "write", {"path": path})), prefix) is inside
+
+
 async def test_a_script_that_was_changed_after_it_was_allowed_does_not_run(tmp_path: Path) -> None:
     script = tmp_path / "deploy.sh"
     script.write_text("echo fine")
@@ -83,6 +112,18 @@ async def test_a_script_that_was_changed_after_it_was_allowed_does_not_run(tmp_p
     script.write_text("echo fine")
     await house.approvals.spend(permit)
     assert scripts_in(tmp_path, replace(CALL, arguments={"command": "ls"})) == ""
+
+
+@pytest.mark.parametrize(
+    "command", ["sh 'the deploy.sh' x", 'cd . && sh "the deploy.sh">out', "sh the\\ deploy.sh;ls"]
+)
+def test_a_script_with_a_blank_in_its_name_is_a_file_that_a_command_names(tmp_path: Path, command: str) -> None:
+    call, script = replace(CALL, arguments={"command": command}), tmp_path / "the deploy.sh"
+    script.write_text("echo fine")
+    allowed = scripts_in(tmp_path, call)
+    script.write_text("rm -r .")
+    assert (allowed != "", scripts_in(tmp_path, call) != allowed) == (True, True)
+    assert scripts_in(tmp_path, replace(CALL, arguments={"command": "echo it's open"})) == ""
 
 
 def test_what_is_no_name_of_a_file_or_too_large_to_be_a_script_is_not_read(tmp_path: Path) -> None:

@@ -33,12 +33,12 @@ def deciding(**members: object) -> str:
 
 
 @asynccontextmanager
-async def adapter(folder: Path, hooks: Groups) -> AsyncGenerator[Child]:
-    """One that has said hello. Its commands run in `folder`."""
+async def adapter(folder: Path, hooks: Groups, **more: str) -> AsyncGenerator[Child]:
+    """One that has said hello. Its commands run in `folder`. `more`: what it is told in its hello besides."""
     (folder / "settings.json").write_text(json.dumps({"hooks": hooks}))
     command = ["env", "-C", str(folder), sys.executable, "-P", "-m", "hookgate.claude", "settings.json"]
     async with open_child(command, {"CLAUDE_PROJECT_DIR": str(folder)}) as child:
-        assert (await child.call("hook.hello", HELLO))["stages"] == HELLO["stages"]
+        assert (await child.call("hook.hello", {**HELLO, **more}))["stages"] == HELLO["stages"]
         yield child
 
 
@@ -106,6 +106,8 @@ FAILS: tuple[tuple[str, Mapping[str, Any], str], ...] = (
     ('echo \'[{"decision": "block"}]\'', {}, "printed a decision among what is no JSON object"),
     ("sleep 600 & echo {}", {"timeout": 0.5}, "ended, but what it has started held its output open for 0.5 s"),
     ("head -c 1048577 /dev/zero", {}, "printed more than 1048576 bytes"),
+    (printing(permissionDecision="deny"), {}, "gives a permissionDecision outside of hookSpecificOutput"),
+    ('echo \'{"decision": "block", "decision": "approve"}\'', {}, "with the member 'decision' twice"),
     (deciding(permissionDecision="maybe"), {}, "decides 'maybe', which means nothing here"),
 )
 
@@ -133,6 +135,24 @@ async def test_a_command_reads_the_call_in_the_words_that_it_knows(tmp_path: Pat
     }
     assert given["tool_input"]["file_path"] == str(tmp_path / "src/x.py")
     assert (given["tool_input"]["old_string"], given["tool_input"]["new_string"]) == ("a\nc", "b\nd")
+
+
+async def test_a_path_counts_from_the_workspace_wherever_the_commands_run(tmp_path: Path) -> None:
+    """Else a guard of files judges another file than the one that is written."""
+    hooks = {"PreToolUse": [group("cat > given.json")]}
+    async with adapter(tmp_path, hooks, workspace="/work") as child:
+        await child.call("hook.before_tool", params("write", path="src/x.py"))
+    given = json.loads((tmp_path / "given.json").read_text())
+    assert (given["cwd"], given["tool_input"]["file_path"]) == ("/work", "/work/src/x.py")
+
+
+async def test_a_way_up_behind_a_link_is_the_one_that_the_tool_goes(tmp_path: Path) -> None:
+    (tmp_path / "kept/deep").mkdir(parents=True)
+    (tmp_path / "src").symlink_to(tmp_path / "kept/deep")
+    for path, told in (("src/../key", "kept/key"), ("src/./key", "src/key"), ("a/../key", "key"), ("..\0", "..\0")):
+        await before(tmp_path, "cat > given.json", "write", path=path)
+        given = json.loads((tmp_path / "given.json").read_text())
+        assert given["tool_input"]["file_path"] == str(tmp_path / told), path
 
 
 MATCHERS = ("Bash", "Ba", "Edit|Write", "Edit | Write ", "MultiEdit", "mcp__.*__find", "Web.*", "*", "weather")

@@ -57,6 +57,16 @@ HOOK = '[hooks.processes.g]\ncommand = ["a"]\nintercept = ["before_tool"]\n'
             "agent.model names the provider 'opnai', but there is no [providers.opnai] (did you mean 'openai'?) "
             "(at line 2, column 9)",
         ),
+        (
+            HOOK + 'match = { chat_types = ["grop"] }\n',
+            "hooks.processes.g.match.chat_types: 'grop' is no type of a chat (did you mean 'group'?) "
+            "(at line 4, column 24)",
+        ),
+        (
+            '[[approvals]]\ntools = ["bash"]\nchat_types = ["!private"]\n',
+            "approvals.0.chat_types: '!private' is no type of a chat; there are direct, group, channel "
+            "(at line 3, column 14)",
+        ),
         ('[agent]\nmax_steps = "5"\n', "agent.max_steps: must be a whole number (at line 2, column 13)"),
         ("[agent]\nmax_steps = 5.0\n", "agent.max_steps: must be a whole number (at line 2, column 13)"),
         ("[agent]\nretries = true\n", "agent.retries: must be a whole number (at line 2, column 11)"),
@@ -150,6 +160,17 @@ def test_every_value_of_a_file_is_found_where_it_stands(table: dict[str, Any], s
             assert found is not None
             rest = "\n".join([rows[found[0] - 1][found[1] - 1 :], *rows[found[0] :]])
             assert rest.startswith(value(item) if not isinstance(item, list) else "["), path
+
+
+def test_a_match_that_covers_no_agent_or_model_is_named_and_no_other() -> None:
+    known = '[agents.ops]\nsystem = "s"\n[providers.p]\nkind = "openai"\n[providers.of]\nkind = "openai"\n'
+    match = 'agents = ["ops", "!main", "opps"]\nmodels = ["p/m", "p/*", "*mini", "[pq]/m", "o*", "m", "!gpt-*"]\n'
+    config = parse(f'{known}[[approvals]]\ntools = ["bash"]\n{match}{HOOK}match = {{ threads = [""] }}\n', FILE)
+    assert list(strange_names(config)) == [
+        "approvals.0.agents: 'opps' covers no agent (did you mean 'ops'?)",
+        "approvals.0.models: 'm' covers no model of a provider that is configured; they are PROVIDER/MODEL",
+        "approvals.0.models: '!gpt-*' covers no model of a provider that is configured; they are PROVIDER/MODEL",
+    ]
 
 
 def test_a_channel_of_ones_own_is_known_wherever_it_is_named() -> None:

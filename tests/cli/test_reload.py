@@ -35,6 +35,19 @@ async def test_a_reload_takes_over_rules_and_names_what_needs_a_restart(tmp_path
     assert something["needs_restart"] == ["agent"]
 
 
+async def test_a_hook_is_told_of_the_workspace_in_which_tools_go_on_working(tmp_path: Path) -> None:
+    (tmp_path / "elsewhere").mkdir()
+    async with open_model_server(says("hello")) as server:
+        folder = configured(tmp_path, server.base_url, hook(tmp_path, "guard", 'intercept = ["before_tool"]'))
+        socket = tmp_path / "control" / "chat.sock"
+        async with open_pipes(folder, "chat", "--control", str(socket)) as screen:
+            await screen.sees(PROMPT)
+            file = folder / "hookgate.toml"
+            file.write_text(file.read_text().replace("[agent]", f'[agent]\nworkspace = "{tmp_path}/elsewhere"'))
+            moved = await _reload(socket)
+    assert (moved["restarted"], moved["needs_restart"]) == ([], ["agent"])
+
+
 async def _reload(socket: Path) -> dict[str, object]:
     return await _asked(socket, "hooks.reload", {})
 

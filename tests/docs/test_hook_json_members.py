@@ -116,7 +116,7 @@ def test_the_params_are_those_that_the_page_lists(stage: Stage, full: bool) -> N
 
 
 def test_the_hello_params_are_those_that_the_page_lists() -> None:
-    params = json.loads(hello_params("guard", ALL, True, "/files"))
+    params = json.loads(hello_params("guard", ALL, True, "/files", "/work"))
     assert params.keys() == documented("hello", True)
     assert all(f"`{mode}`" in PAGE.text for mode in params["modes"])
 

@@ -249,6 +249,22 @@ async def test_an_interceptor_answers_and_one_that_fails_blocks(
         assert await host.bash("rm -rf /") == verdict
 
 
+@pytest.mark.parametrize("leaves", ["exit(3)", "thrown(KeyboardInterrupt())"])
+async def test_a_coroutine_that_leaves_ends_no_other_handler(open_ext: OpenExtension, leaves: str) -> None:
+    """An interceptor that gives no answer in time lets the call pass."""
+    handlers = f"""
+        def thrown(error): raise error
+        @ext.intercept("tool_call")
+        async def judge(event):
+            if "rm" in event.tool_args["command"]: {leaves}
+            return ext.block("no")
+        """
+    async with open_ext(handlers) as host:
+        for _ in range(2):
+            assert (await host.bash("rm -rf /"))["reason"].startswith("intercept panic: RuntimeError: ")
+        assert await host.bash("ls") == {"block": True, "reason": "no"}
+
+
 async def test_interceptors_see_what_those_before_them_changed_and_a_block_ends_it(open_ext: OpenExtension) -> None:
     handlers = """
         @ext.intercept("tool_call")

@@ -398,6 +398,9 @@ ERRORS = [
     ("hook.before_tool", [1], "None", -32602, "params must be an object"),
     ("hook.before_tool", {"arguments": {}}, "1 / 0", -32000, "ZeroDivisionError: division by zero"),
     ("hook.before_tool", {"arguments": {}}, "exit(3)", -32000, "SystemExit: 3"),
+    ("hook.before_tool", {"arguments": {}}, "thrown(KeyboardInterrupt('x'))", -32000, "KeyboardInterrupt: x"),
+    ("hook.before_tool", {"arguments": {}}, "thrown(asyncio.CancelledError('x'))", -32000, "CancelledError: x"),
+    ("hook.before_tool", {"arguments": {}}, "leaving()", -32000, "RuntimeError: SystemExit: 3"),
     ("hook.before_tool", {"arguments": {}}, "'deny'", -32000, "TypeError: <lambda> returned 'deny', which is no "),
     ("hook.before_tool", {"arguments": {}}, "deny({1})", -32000, "TypeError: Object of type set is not JSON"),
     ("hook.before_tool", {"arguments": {}}, "modify(x=float('nan'))", -32000, "ValueError: Out of range float"),
@@ -410,7 +413,11 @@ async def test_what_cannot_be_answered_gets_an_error_and_the_next_call_an_answer
     open_hook: OpenHook, method: str, params: Any, answer: str, code: int, message: str
 ) -> None:
     handlers = f"""
-        plugin.before_tool(lambda call: None if call.tool else {answer})
+        import asyncio
+        def thrown(error): raise error
+        async def leaving(): exit(3)
+        async def later(value): return value
+        plugin.before_tool(lambda call: later(None) if call.tool else {answer})
         plugin.approve_tool(lambda call: {answer})
         """
     async with open_hook(handlers) as child:

@@ -193,6 +193,16 @@ async def test_nothing_said_at_approve_tool_refuses(hook: Hook, language: str) -
         assert parse_answer(Stage.APPROVE_TOOL, await child.call("hook.approve_tool", call(""))).action == "refuse"
 
 
+@pytest.mark.parametrize("language", ["python", "typescript"])
+async def test_an_answer_without_an_action_ends_nothing_and_hides_nothing(hook: Hook, language: str) -> None:
+    """In Go an answer has its action from the word that makes it, and a stage one function."""
+    async with open_child(hook(language)) as child:
+        unclear = await child.call("hook.before_tool", call("unclear"))
+        checked = await child.call("hook.before_tool", call("checked"))
+    assert unclear == {"decision": "deny_tool", "reason": "no"}
+    assert checked == {"action": "deny_tool", "reason": "the second"}
+
+
 ERRORS: list[tuple[str, Any, int, str]] = [
     ("hook.later", {}, -32601, "unknown method hook.later"),
     ("tools/list", {}, -32601, "unknown method tools/list"),

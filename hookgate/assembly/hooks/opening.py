@@ -8,12 +8,11 @@ from typing import TYPE_CHECKING
 
 from hookgate.approvals.people import Person, read_id
 from hookgate.approvals.rules import Rule, usual_name
-from hookgate.config import hook_environment, media_folder
+from hookgate.config import hook_environment, media_folder, workspace_told
 from hookgate.hooks.children.mounts import Plan
 from hookgate.hooks.children.supervise import Restarts
 from hookgate.hooks.rules import Rules
 from hookgate.protocol.approval import Terms
-from hookgate.protocol.dataclasses import replace
 from hookgate.protocol.hook.match import CRITERIA, Globs, Matcher, Observed
 from hookgate.protocol.hook.stages import Stage
 from hookgate.sections import Config
@@ -31,15 +30,14 @@ def plans(config: Config, base: Path, rechecked: Rechecked | None = None) -> tup
     before each start of one."""
     defaults = config.hooks.defaults
     made = (
-        (process_spec(name, section, defaults, base), section)
+        (process_spec(name, section, config, base), section)
         for name, section in config.hooks.processes.items()
         if section.mode != "off"
     )
-    files = str(media_folder(config))
     asked = ((spec if rechecked is None else rechecked(spec), section) for spec, section in made)
     return tuple(
         Plan(
-            replace(spec, media_dir=files),
+            spec,
             rules(section, defaults),
             section.required,
             alone=section.singleton,
@@ -49,9 +47,10 @@ def plans(config: Config, base: Path, rechecked: Rechecked | None = None) -> tup
     )
 
 
-def process_spec(name: str, section: HookSection, defaults: HookDefaults, base: Path) -> ProcessSpec:
+def process_spec(name: str, section: HookSection, config: Config, base: Path) -> ProcessSpec:
     from hookgate.hooks.children.process import ProcessSpec
 
+    defaults = config.hooks.defaults
     return ProcessSpec(
         name=name,
         command=section.command,
@@ -64,6 +63,8 @@ def process_spec(name: str, section: HookSection, defaults: HookDefaults, base: 
         max_message_bytes=defaults.max_message_bytes,
         hello_timeout_s=defaults.hello_timeout_ms / 1000,
         flush_s=defaults.observer_timeout_ms / 1000 if section.observe else 0.0,
+        media_dir=str(media_folder(config)),
+        workspace=workspace_told(config),
     )
 
 

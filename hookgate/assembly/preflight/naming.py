@@ -1,10 +1,11 @@
-"""Names in a configuration that cover nothing: tools, providers of tools, channels, agents.
+"""Names in a configuration that cover nothing: tools, providers of tools, channels, agents, models.
 
 Starts nothing, so of what hooks, extensions and MCP servers bring no more is known than how it will be called.
 """
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Iterator, Mapping
 from fnmatch import fnmatchcase
 from pathlib import Path
@@ -127,7 +128,8 @@ def strange_names(config: Config) -> Iterator[str]:
     extensions = {f"zot.extensions.{name}.match": it.match for name, it in config.zot.extensions.items()}
     for place, match in {**matches, **rules, **extensions}.items():
         yield from _uncovered(f"{place}.channels", "channel that is known", match.channels, channels)
-        yield from _uncovered(f"{place}.agents", "agent", match.agents, (config.agent.name,))
+        yield from _uncovered(f"{place}.agents", "agent", match.agents, (config.agent.name, *config.agents))
+        yield from _no_model(f"{place}.models", match.models, config.providers)
     yield from _extensions_absent(config)
 
 
@@ -135,6 +137,16 @@ def _uncovered(place: str, kind: str, patterns: tuple[str, ...], names: tuple[st
     for pattern in patterns:
         if not any(fnmatchcase(name, pattern.removeprefix("!")) for name in names):
             yield f"{place}: {pattern!r} covers no {kind}{close(pattern, names)}"
+
+
+def _no_model(place: str, patterns: tuple[str, ...], providers: Iterable[str]) -> Iterator[str]:
+    """What begins unlike any provider covers none of its models."""
+    begins = [f"{name}/" for name in providers]
+    for pattern in patterns:
+        head = re.split(r"[*?\[]", pattern.removeprefix("!"), maxsplit=1)[0]
+        whole = head == pattern.removeprefix("!")
+        if not any(head.startswith(it) or (it.startswith(head) and not whole) for it in begins):
+            yield f"{place}: {pattern!r} covers no model of a provider that is configured; they are PROVIDER/MODEL"
 
 
 def known_names(config: Config) -> Known:

@@ -51,7 +51,7 @@ class _Trial:
     def __init__(self, it: Examined, name: str, section: HookSection) -> None:
         self._it, self._name, self._section = it, name, section
         self._rules: Rules = rules(section, it.config.hooks.defaults)
-        self._spec = process_spec(name, section, it.config.hooks.defaults, it.base)
+        self._spec = process_spec(name, section, it.config, it.base)
         self._lines: deque[str] = deque(maxlen=LINES_HEARD)
         self._answers: list[str] = []
         self._problems: list[str] = []

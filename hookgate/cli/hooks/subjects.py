@@ -79,7 +79,7 @@ def _configured(named: Named) -> tuple[Plan, Config]:
         hint = f"(there are: {there}); a program goes behind `--`"
         raise ConfigError(f"{file}: there is no hook {name!r}{close(name, processes)} {hint}")
     section, defaults = processes[name], config.hooks.defaults
-    spec = process_spec(name, section, defaults, file.parent)
+    spec = process_spec(name, section, config, file.parent)
     return Plan(spec, rules(section, defaults), section.required), config
 
 

@@ -60,8 +60,8 @@ class ProcessSpec:
     """How to start a hook and what to tell it at hello. Two equal specs mean the same running process.
 
     `flush_s`: how long events that wait may still be written when the hook is stopped. `media_dir`: the folder of the
-    files of messages, for hooks that read them. `configured`: it has to stand where only a hello that names the stage
-    makes it; else `stages` is what it is offered, and it is asked where it stands.
+    files of messages, for hooks that read them. `workspace`: where tools work. `configured`: it has to stand where
+    only a hello that names the stage makes it; else `stages` is what it is offered, and it is asked where it stands.
     """
 
     name: str
@@ -76,6 +76,7 @@ class ProcessSpec:
     hello_timeout_s: float = 10.0
     flush_s: float = 0.5
     media_dir: str = ""
+    workspace: str = ""
     configured: bool = True
     recheck: Recheck | None = field(default=None, compare=False)
 
@@ -203,7 +204,7 @@ class HookProcess:
     async def introduce(self) -> str | None:
         """What went wrong, or None with `declared` filled."""
         spec = self._spec
-        params = hello_params(spec.name, spec.stages, spec.observes, spec.media_dir)
+        params = hello_params(spec.name, spec.stages, spec.observes, spec.media_dir, spec.workspace)
         call = self._calls.begin("hook.hello", lambda _left_s: (params,), spec.hello_timeout_s)
         settled = await call.wait()
         if not isinstance(settled, Reply):

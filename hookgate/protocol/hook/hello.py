@@ -48,8 +48,11 @@ class HelloPatch(Patch):
 Mode = Literal["observe", "llm", "tool", "approve", "message"]
 
 
-def hello_params(name: str, stages: frozenset[Stage], observes: bool, media_dir: str = "") -> bytes:
-    """`modes` as on the page, `stages` exactly; both in a fixed order. `media_dir`: where files of messages lie."""
+def hello_params(
+    name: str, stages: frozenset[Stage], observes: bool, media_dir: str = "", workspace: str = ""
+) -> bytes:
+    """`modes` as on the page, `stages` exactly; both in a fixed order. `media_dir`: where files of messages lie;
+    `workspace`: what relative paths of tools count from."""
     ordered = [stage for stage in Stage if stage in stages]
     modes: list[Mode] = ["observe"] if observes else []
     if stages & {Stage.BEFORE_LLM, Stage.AFTER_LLM}:
@@ -60,8 +63,8 @@ def hello_params(name: str, stages: frozenset[Stage], observes: bool, media_dir:
         modes.append("approve")
     if stages & BEYOND_V1:
         modes.append("message")
-    files = {"media_dir": media_dir} if media_dir else {}
-    return encode({"name": name, "version": 1, "stages": ordered, "modes": modes, **files})
+    folders = {name: folder for name, folder in (("media_dir", media_dir), ("workspace", workspace)) if folder}
+    return encode({"name": name, "version": 1, "stages": ordered, "modes": modes, **folders})
 
 
 def parse_hello(result: object, offered: frozenset[Stage]) -> Hello:

@@ -212,13 +212,14 @@ class BeforeSendParams(Asked):
 
 
 class HelloParams(TypedDict):
-    """`version` is the protocol's; `media_dir` the folder of messages' files."""
+    """`version` is the protocol's; `media_dir` the folder of messages' files; `workspace` that of relative paths."""
 
     name: str
     version: int
     stages: Sequence[str]
     modes: Sequence[Mode]
     media_dir: NotRequired[str]
+    workspace: NotRequired[str]
 
 
 class CancelParams(TypedDict):

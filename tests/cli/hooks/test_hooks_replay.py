@@ -177,6 +177,19 @@ async def test_a_program_may_name_stages_and_bring_tools_that_nothing_recorded_i
     assert ended.returncode == 1
 
 
+async def test_a_message_that_a_hook_answered_and_that_reaches_the_model_now_ends_with_1(tmp_path: Path) -> None:
+    """That is how a hook says no to people: the office is closed, the budget is spent."""
+    message = {"text": "hello", "media": [], "kind": "message"}
+    params = {"meta": {}, "message": message, "channel": "cli", "chat_id": "1"}
+    answer = {"action": "respond", "reply": {"text": "We are closed.", "media": []}}
+    payload = {"hook": "hours", "stage": "on_message", "params": params, "answer": answer, "duration_ns": 1}
+    line = json.dumps({"kind": "stage_call", "time": "", "meta": {}, "payload": payload})
+    (tmp_path / "calls.jsonl").write_text(line + "\n")
+    program = ("--", sys.executable, str(CHILD), "plain", json.dumps({"stages": ["on_message"]}))
+    ended = await run(tmp_path, "hooks", "replay", "calls.jsonl", *program)
+    assert (ended.returncode, b"NOW ALLOWED  on_message: answered" in ended.stdout) == (1, True), ended
+
+
 @pytest.mark.parametrize("mode", ["audit", "off"])
 async def test_a_hook_whose_answers_count_no_more_lets_pass_what_it_held(tmp_path: Path, mode: str) -> None:
     said = {"action": "deny_tool", "reason": "no"}

@@ -73,6 +73,23 @@ async def test_the_printed_hook_denies_in_a_chat_what_its_command_blocks(tmp_pat
     assert "hello" in results[1]
 
 
+async def test_a_file_of_a_workspace_elsewhere_is_the_one_that_a_guard_judges(tmp_path: Path) -> None:
+    place, work = tmp_path / "place", tmp_path / "work"
+    (place / ".claude").mkdir(parents=True)
+    work.mkdir()
+    command = f"grep -q '\"{work}/.env\"' && exit 2; exit 0"
+    groups = [{"matcher": "Write", "hooks": [{"type": "command", "command": command}]}]
+    (place / ".claude/settings.json").write_text(json.dumps({"hooks": {"PreToolUse": groups}}))
+    printed = (await run(place, "migrate", "claude")).stdout.decode()
+    wanted = calls(
+        ("1", "write", '{"path": ".env", "content": "x"}'), ("2", "write", '{"path": "a", "content": "x"}')
+    )
+    async with open_model_server(wanted, says("Done.")) as server:
+        configured(place, server.base_url, printed)
+        await run(work, "chat", "--config", str(place / "hookgate.toml"), "--once", "go")
+    assert ((work / "a").exists(), (work / ".env").exists()) == (True, False)
+
+
 async def test_the_scripts_of_its_commands_are_kept_from_tools(tmp_path: Path) -> None:
     scripts = ["scripts/a.sh", "more/b", "c.py", "d d/e.sh"]
     for name in scripts:

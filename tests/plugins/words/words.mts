@@ -46,6 +46,10 @@ plugin.beforeTool("*", async (call) => {
       return plugin.hardAbort("enough");
     case "fail":
       throw new Error("not today");
+    case "unclear":
+      return { decision: "deny_tool", reason: "no" };
+    case "checked":
+      return { reason: "checked" };
     case "wait":
       return await cancelled(call);
     case "hold":
@@ -62,6 +66,8 @@ plugin.beforeTool("*", async (call) => {
       return plugin.deny(`stdin has ${readFileSync(0).length} bytes`);
   }
 });
+
+plugin.beforeTool("bash", (call) => (call.arguments.do === "checked" ? plugin.deny("the second") : undefined));
 
 async function cancelled(call: Call): Promise<Answer> {
   plugin.log("it waits");

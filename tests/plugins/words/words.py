@@ -50,6 +50,10 @@ def called(call: Call) -> object:
             return plugin.hard_abort("enough")
         case "fail":
             raise RuntimeError("not today")
+        case "unclear":
+            return {"decision": "deny_tool", "reason": "no"}
+        case "checked":
+            return {"reason": "checked"}
         case "wait":
             plugin.log("it waits")
             call.cancelled.wait()
@@ -67,6 +71,11 @@ def called(call: Call) -> object:
             subprocess.run("echo from a child; cat", shell=True, check=True)
             return plugin.deny(f"stdin has {len(sys.stdin.read())} bytes")
     return None
+
+
+@plugin.before_tool(tools=["bash"])
+def second(call: Call) -> object:
+    return plugin.deny("the second") if call.arguments.get("do") == "checked" else None
 
 
 def counted() -> int:

@@ -85,7 +85,7 @@ def test_a_stage_call_with_all_that_it_can_have_and_with_least_fits(stage: Stage
 
 
 def test_what_is_no_stage_call_fits_too() -> None:
-    hello = json.loads(hello_params("guard", frozenset(Stage), True, "/files"))
+    hello = json.loads(hello_params("guard", frozenset(Stage), True, "/files", "/work"))
     assert problems(of("HelloParams", strict=True), hello) == []
     assert problems(LINE, json.loads(notification_frame("hook.cancel", encode({"id": 5})))) == []
     for part in PAGE.marked("event"):
