@@ -94,6 +94,17 @@ async def test_a_panel_is_told_and_takes_keys(tmp_path: Path) -> None:
             assert (await client.ask("panel_key", key=key))["error"] == "no panel is open"
 
 
+async def test_a_panel_that_another_chat_opens_is_closed_in_the_one_that_had_it(tmp_path: Path) -> None:
+    async with open_rpc(scripted(tmp_path), *alone(panel_extension(tmp_path))) as client:
+        await client.send("ext_command", name="rows", chat_id="a")
+        await client.until("response")
+        await client.send("ext_command", name="rows", chat_id="b")
+        frames = await client.until("response")
+        assert [(it["type"], it["chat_id"]) for it in frames[:-1]] == [("ext_panel_close", "a"), ("ext_panel", "b")]
+        await client.send("panel_key", key="down")
+        assert (await client.until("ext_panel"))[-1]["chat_id"] == "b"
+
+
 async def test_a_command_that_is_not_answered_holds_up_no_other_chat_and_no_unknown_name(tmp_path: Path) -> None:
     async with open_rpc(scripted(tmp_path), *alone(panel_extension(tmp_path))) as client:
         await client.send("ext_command", id="1", name="hang", chat_id="a")
