@@ -16,7 +16,7 @@ import trio
 
 from hookgate import __version__
 from hookgate import config as configuration
-from hookgate.assembly.settings import Keep, Settings
+from hookgate.assembly.settings import Keep, Settings, kept_name
 from hookgate.config import ConfigError
 from hookgate.embedding.above import settled
 from hookgate.program.signals import open_until_signal
@@ -95,8 +95,10 @@ def _file(flags: Flags) -> Path | None:
 def _settled(flags: Flags) -> Settings:
     """Everything that can be wrong before a frame is written. Raises ConfigError."""
     settings = settled(_file(flags), **flags.above)
-    # Tools need it, and it is asked for again: better now than in the middle of a conversation.
+    # Both are asked for again: better now than in the middle of a conversation.
     _ = settings.workspace
+    if flags.keep.name:
+        kept_name(flags.keep.name)
     return settings
 
 

@@ -406,6 +406,10 @@ async def test_zots_own_flags_that_are_elsewhere_say_where(tmp_path: Path, flags
         ),
         (("--provider", "ollama"), 'no model: name one of the provider "ollama"'),
         (("--provider", "openai", "--api-key", "k", "--cwd", "nowhere"), "--cwd nowhere: No such file or directory"),
+        (
+            ("--provider", "openai", "--api-key", "k", "--session", "a b"),
+            "--session 'a b': a name has up to 64 letters",
+        ),
         (("--provider", "openai", "--api-key", "k", "--reasoning", "hard"), "reasoning must be off|"),
         (("--config", "none.toml"), "none.toml: there is no such file"),
     ],
