@@ -444,7 +444,8 @@ async def test_a_required_hook_that_fails_is_one_line_and_status_1(tmp_path: Pat
 
 def test_flags_are_read_in_both_spellings() -> None:
     above = parse_flags(["--model=m=1", "-e", "a", "--ext=b", "--append-system-prompt", "x", "--no-tools"]).above
-    assert (above["model"], above["extensions"], above["system_more"]) == ("m=1", ("a", "b"), ("x",))
+    here = tuple(str(Path.cwd() / name) for name in ("a", "b"))
+    assert (above["model"], above["extensions"], above["system_more"]) == ("m=1", here, ("x",))
     assert above["no_tools"] is True
     assert parse_flags(["--tools", "read, ls,"]).tools == ("read", "ls")
     with pytest.raises(BadFlags):

@@ -207,6 +207,14 @@ async def all_said(client: Client) -> list[Frame]:
     return frames
 
 
+async def test_an_extension_is_named_from_where_that_is_typed_whatever_cwd_says(tmp_path: Path) -> None:
+    extension(tmp_path / "own", "ext")
+    (tmp_path / "project").mkdir()
+    scripted(tmp_path / "project")
+    async with open_rpc(tmp_path, "--cwd", "project", *alone(Path("own/ext"))) as client:
+        assert (await ordered(client, "x"))[-1]["data"] == {"action": "display"}
+
+
 async def test_an_extension_that_cannot_be_loaded_is_a_line_on_stderr(tmp_path: Path) -> None:
     (tmp_path / "broken").mkdir()
     (tmp_path / "broken" / "extension.json").write_text("{")
