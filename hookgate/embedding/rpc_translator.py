@@ -9,7 +9,7 @@ from collections.abc import Callable
 
 import trio
 
-from hookgate.embedding.history import redacted_object
+from hookgate.embedding.history import redacted_object, rfc3339
 from hookgate.embedding.metered import Ledger
 from hookgate.loop.sessions.transcript import NO_RESULT
 from hookgate.protocol.chat import Outbound
@@ -77,8 +77,8 @@ class Narration:
 
     def hear(self, told: Told) -> None:
         match told.payload:
-            case Prompted(inbound=inbound):
-                self._tell(events.UserMessage(said(inbound.text, inbound.media), told.time))
+            case Prompted(inbound=inbound, at=at):
+                self._tell(events.UserMessage(said(inbound.text, inbound.media), rfc3339(at) if at else told.time))
             case StepBegan(number=number):
                 self._open, self._speaking, self._line_breaks = True, False, PARAGRAPH
                 self._scene.ledger.begin()
@@ -88,7 +88,7 @@ class Narration:
             case LlmRetry():
                 self._put_down()
             case ReplyEnded() as reply:
-                self._reply(reply, told)
+                self._reply(reply, rfc3339(reply.at) if reply.at else told.time)
             case CallProgressed(call_id=call_id, piece=text):
                 self._tell(events.ToolProgress(call_id, text))
             case CallEnded() as ended:
@@ -149,21 +149,21 @@ class Narration:
 
     # --- one model call ---
 
-    def _reply(self, reply: ReplyEnded, told: Told) -> None:
+    def _reply(self, reply: ReplyEnded, time: str) -> None:
         """The partial text of a reply that broke off counts as a message, if there is any."""
         if reply.stop not in ("error", "aborted"):
-            self._whole(reply, told)
+            self._whole(reply, time)
         else:
             self._put_down()
             since = self._scene.ledger.since
             if self._speaking or reply.stop == "aborted" or since != events.Spent():
                 self._spent(since)
-            self._message(reply.visible, (), told)
+            self._message(reply.visible, (), time)
         failure = reply.failure or (CANCELLED if reply.stop == "aborted" else "")
         self._open = False
         self._tell(events.TurnEnd(reply.stop, failure))
 
-    def _whole(self, reply: ReplyEnded, told: Told) -> None:
+    def _whole(self, reply: ReplyEnded, time: str) -> None:
         self._speak()
         calls = tuple(self._call(call) for call in reply.asked)
         written = self._put_down()
@@ -172,7 +172,7 @@ class Narration:
                 self._write(CallPiece(call.id, call.name, encode(call.args).decode(), ended=True))
         self._written.clear()
         self._spent(self._scene.ledger.since)
-        self._message(reply.visible, calls, told)
+        self._message(reply.visible, calls, time)
         for call in calls:
             self._tell(events.ToolCall(call.id, call.name, call.args))
         self._unanswered = {call.id: None for call in calls}
@@ -202,11 +202,11 @@ class Narration:
         counts = (now.input, now.output, now.cache_read, now.cache_write, now.cost_usd)
         self._tell(events.UsageEvent(*counts, self._scene.ledger.total))
 
-    def _message(self, visible: str | None, calls: tuple[CallBlock, ...], told: Told) -> None:
+    def _message(self, visible: str | None, calls: tuple[CallBlock, ...], time: str) -> None:
         """Nothing where there is neither text that may be seen nor a call."""
         content = (*said(visible or ""), *calls)
         if content:
-            self._tell(events.AssistantMessage(content, told.time))
+            self._tell(events.AssistantMessage(content, time))
 
     def _speak(self) -> None:
         """Once a call, as soon as the model is heard: an endpoint that refuses has not begun to answer."""
