@@ -8,9 +8,11 @@ from pathlib import Path
 from types import TracebackType
 from typing import Unpack, cast
 
+import structlog
+
 from hookgate.assembly.settings import Settings
 from hookgate.config import ConfigError
-from hookgate.embedding.above import Above, settled
+from hookgate.embedding.above import Above, row, settled
 from hookgate.embedding.conversation import Seat
 from hookgate.embedding.conversations import Conversations
 from hookgate.embedding.event_stream import Busy as Busy
@@ -26,6 +28,8 @@ from hookgate.protocol.approval import ApprovalRequest, CannotAsk, Decide, Decis
 from hookgate.protocol.chat import Chat, called, own_chat
 from hookgate.protocol.rpc.events import Event
 from hookgate.sections import Config
+
+log = structlog.get_logger("hookgate.embedding")
 
 CHANNEL = "embedded"
 NOBODY = "nobody can be asked in this program"
@@ -143,7 +147,16 @@ class Runtime(Verbs):
         opened = _Opened(settings, self._channel, self._ask)
         opening = open_conversations(settings, self._channel, opened.enter, EventSurface(opened.show))
         async with opening as opened.conversations:
+            self._note_strangers(settings)
             yield opened
+
+    def _note_strangers(self, settings: Settings) -> None:
+        """What `tools` names and nothing is called is most often mistyped."""
+        if named := row(self._above.get("tools") or ()):
+            from hookgate.assembly.preflight.naming import strange_tools
+
+            for it in strange_tools(settings.config, named, (it.spec.name for it in settings.functions)):
+                log.warning("configured_but_missing", reason=f"tools: {it}")
 
     async def _ask(self, request: ApprovalRequest, decide: Decide) -> None:
         if self._approve is None:

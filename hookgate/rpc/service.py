@@ -114,12 +114,9 @@ def _broken(settings: Settings) -> tuple[str, ...]:
 
 def _strangers(settings: Settings, flags: Flags) -> Iterator[str]:
     """A line for each name of `--tools` that covers nothing."""
-    from hookgate.assembly.preflight.naming import known_names
+    from hookgate.assembly.preflight.naming import strange_tools
 
-    known = known_names(settings.config)
-    for name in flags.tools:
-        if why := known.stranger(name):
-            yield f"--tools: {name!r} {why}"
+    yield from (f"--tools: {it}" for it in strange_tools(settings.config, flags.tools))
 
 
 def _served(program: str, settings: Settings, flags: Flags) -> int:
