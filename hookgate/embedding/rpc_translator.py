@@ -65,7 +65,7 @@ class Narration:
     def __init__(self, scene: Scene, tell: Tell, scope: trio.CancelScope) -> None:
         self._scene, self._tell, self._scope = scene, tell, scope
         self._open = False
-        self._speaking, self._line_breaks = False, PARAGRAPH
+        self._speaking, self._has_text, self._line_breaks = False, False, PARAGRAPH
         # Calls of the reply that is coming, by id: whether they are still being written.
         self._written: dict[str, bool] = {}
         self._unanswered: dict[str, None] = {}
@@ -80,7 +80,7 @@ class Narration:
             case Prompted(inbound=inbound, at=at):
                 self._tell(events.UserMessage(said(inbound.text, inbound.media), rfc3339(at) if at else told.time))
             case StepBegan(number=number):
-                self._open, self._speaking, self._line_breaks = True, False, PARAGRAPH
+                self._open, self._speaking, self._has_text, self._line_breaks = True, False, False, PARAGRAPH
                 self._scene.ledger.begin()
                 self._tell(events.TurnStart(number))
             case CallWritten(piece=piece):
@@ -110,6 +110,7 @@ class Narration:
 
     def text(self, piece: str) -> None:
         self._speak()
+        self._has_text = True
         self._tell(events.TextDelta(piece))
         ends = len(piece) - len(piece.rstrip("\n"))
         self._line_breaks = ends + (self._line_breaks if ends == len(piece) else 0)
@@ -165,6 +166,9 @@ class Narration:
 
     def _whole(self, reply: ReplyEnded, time: str) -> None:
         self._speak()
+        if not self._has_text and reply.visible and reply.visible.strip():
+            # A hook has said it, and nothing came word by word: many clients print nothing but deltas.
+            self.text(reply.visible)
         calls = tuple(self._call(call) for call in reply.asked)
         written = self._put_down()
         for call in calls:
