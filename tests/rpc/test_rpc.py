@@ -82,7 +82,6 @@ ANSWERED = (
     (b'{"type":"approve","id":"1","approval":"A1"}', bad("approve", 'no approval "A1" waits')),
     (b'{"type":"ext_command","id":"1","name":"/x"}', bad("ext_command", "no extension registered for /x")),
     (b'{"type":"panel_key","id":"1","key":"up"}', bad("panel_key", "no panel is open")),
-    (b'{"type":"panel_key","id":"1"}', bad("panel_key", "key is required")),
 )
 MALFORMED = (b"{", b"[1]", b'"x"', b'{"type":"ping","id":true}', b'{"type":"ping","id":{}}')
 

@@ -87,6 +87,7 @@ async def test_a_panel_is_told_and_takes_keys(tmp_path: Path) -> None:
         assert shown["lines"][:2] == ["* row 0", "  row 1"]
         assert (await client.ask("panel_key", key="down"))["success"]
         assert (await client.until("ext_panel"))[-1]["lines"][1] == "* row 1"
+        assert (await client.ask("panel_key", key=""))["error"] == "key is required"
         await client.send("panel_key", key="esc")
         assert (await client.until("ext_panel_close"))[-1]["panel_id"] == "rows"
         assert (await client.until("response"))[-1]["success"]

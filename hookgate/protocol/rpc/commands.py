@@ -230,13 +230,6 @@ def _approve(members: Mapping[str, Any]) -> Approve:
     return Approve(_text(members, "approval"), approved, grant, _text(members, "reason"))
 
 
-def _panel_key(members: Mapping[str, Any]) -> PanelKey:
-    key = _text(members, "key")
-    if not key:
-        raise BadMessage("key is required")
-    return PanelKey(key, _text(members, "text"))
-
-
 def _text(members: Mapping[str, Any], name: str) -> str:
     return _given(members, name, str, "")
 
@@ -271,7 +264,7 @@ COMMANDS: Mapping[str, Callable[[Mapping[str, Any]], Command]] = {
     "get_models": lambda _members: GetModels(),
     "ping": lambda _members: Ping(),
     "ext_command": lambda members: ExtCommand(_text(members, "name").removeprefix("/"), _text(members, "args")),
-    "panel_key": _panel_key,
+    "panel_key": lambda members: PanelKey(_text(members, "key"), _text(members, "text")),
     "approve": _approve,
     "reveal": lambda members: Reveal(_text(members, "approval")),
 }
