@@ -7,7 +7,6 @@ several go on side by side, and beside a gateway.
 from __future__ import annotations
 
 import os
-import re
 from collections.abc import AsyncGenerator, Iterator
 from contextlib import asynccontextmanager
 from pathlib import Path
@@ -17,7 +16,7 @@ import structlog
 import trio
 
 from hookgate import config as configuration
-from hookgate.assembly.settings import KeptConversation
+from hookgate.assembly.settings import KeptConversation, kept_name
 from hookgate.config import ConfigError
 from hookgate.protocol.catalog import StoreBusy, StoreFailed
 from hookgate.protocol.dataclasses import dataclass
@@ -32,7 +31,6 @@ log = structlog.get_logger("hookgate.journal")
 DAY_S = 86400.0
 MB = 1_000_000
 WORKSPACE = "workspace"
-_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,63}")
 
 
 def journal_place(config: Config) -> JournalPlace:
@@ -100,9 +98,7 @@ async def open_conversation_journal(
 
 def conversation_file(config: Config, channel: str, name: str) -> Path:
     """Raises ConfigError."""
-    if not _NAME.fullmatch(name):
-        raise ConfigError(f"--session {name!r}: a name has up to 64 letters, digits, dots, dashes and underscores")
-    return configuration.conversations_folder(config) / channel / f"{name}.db"
+    return configuration.conversations_folder(config) / channel / f"{kept_name(name)}.db"
 
 
 def conversation_files(config: Config, channel: str = "*") -> list[Path]:

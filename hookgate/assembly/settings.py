@@ -5,12 +5,14 @@ A command line, a caller's arguments or an RPC client each have one reader that 
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import field
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from hookgate import config as configuration
+from hookgate.config import ConfigError
 from hookgate.protocol.dataclasses import dataclass
 from hookgate.sections import Config
 
@@ -51,6 +53,14 @@ class KeptConversation:
 
 
 NOTHING = KeptConversation()
+_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,63}")
+
+
+def kept_name(name: str) -> str:
+    """By which a conversation can be kept. Raises ConfigError."""
+    if not _NAME.fullmatch(name):
+        raise ConfigError(f"--session {name!r}: a name has up to 64 letters, digits, dots, dashes and underscores")
+    return name
 
 
 @dataclass(frozen=True)

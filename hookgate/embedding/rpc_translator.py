@@ -9,7 +9,7 @@ from collections.abc import Callable
 
 import trio
 
-from hookgate.embedding.history import redacted_object
+from hookgate.embedding.history import redacted_object, rfc3339
 from hookgate.embedding.metered import Ledger
 from hookgate.loop.sessions.transcript import NO_RESULT
 from hookgate.protocol.chat import Outbound
@@ -65,7 +65,7 @@ class Narration:
     def __init__(self, scene: Scene, tell: Tell, scope: trio.CancelScope) -> None:
         self._scene, self._tell, self._scope = scene, tell, scope
         self._open = False
-        self._speaking, self._line_breaks = False, PARAGRAPH
+        self._speaking, self._has_text, self._line_breaks = False, False, PARAGRAPH
         # Calls of the reply that is coming, by id: whether they are still being written.
         self._written: dict[str, bool] = {}
         self._unanswered: dict[str, None] = {}
@@ -77,10 +77,10 @@ class Narration:
 
     def hear(self, told: Told) -> None:
         match told.payload:
-            case Prompted(inbound=inbound):
-                self._tell(events.UserMessage(said(inbound.text, inbound.media), told.time))
+            case Prompted(inbound=inbound, at=at):
+                self._tell(events.UserMessage(said(inbound.text, inbound.media), rfc3339(at) if at else told.time))
             case StepBegan(number=number):
-                self._open, self._speaking, self._line_breaks = True, False, PARAGRAPH
+                self._open, self._speaking, self._has_text, self._line_breaks = True, False, False, PARAGRAPH
                 self._scene.ledger.begin()
                 self._tell(events.TurnStart(number))
             case CallWritten(piece=piece):
@@ -88,7 +88,7 @@ class Narration:
             case LlmRetry():
                 self._put_down()
             case ReplyEnded() as reply:
-                self._reply(reply, told)
+                self._reply(reply, rfc3339(reply.at) if reply.at else told.time)
             case CallProgressed(call_id=call_id, piece=text):
                 self._tell(events.ToolProgress(call_id, text))
             case CallEnded() as ended:
@@ -110,6 +110,7 @@ class Narration:
 
     def text(self, piece: str) -> None:
         self._speak()
+        self._has_text = True
         self._tell(events.TextDelta(piece))
         ends = len(piece) - len(piece.rstrip("\n"))
         self._line_breaks = ends + (self._line_breaks if ends == len(piece) else 0)
@@ -149,22 +150,25 @@ class Narration:
 
     # --- one model call ---
 
-    def _reply(self, reply: ReplyEnded, told: Told) -> None:
+    def _reply(self, reply: ReplyEnded, time: str) -> None:
         """The partial text of a reply that broke off counts as a message, if there is any."""
         if reply.stop not in ("error", "aborted"):
-            self._whole(reply, told)
+            self._whole(reply, time)
         else:
             self._put_down()
             since = self._scene.ledger.since
             if self._speaking or reply.stop == "aborted" or since != events.Spent():
                 self._spent(since)
-            self._message(reply.visible, (), told)
+            self._message(reply.visible, (), time)
         failure = reply.failure or (CANCELLED if reply.stop == "aborted" else "")
         self._open = False
         self._tell(events.TurnEnd(reply.stop, failure))
 
-    def _whole(self, reply: ReplyEnded, told: Told) -> None:
+    def _whole(self, reply: ReplyEnded, time: str) -> None:
         self._speak()
+        if not self._has_text and reply.visible and reply.visible.strip():
+            # A hook has said it, and nothing came word by word: many clients print nothing but deltas.
+            self.text(reply.visible)
         calls = tuple(self._call(call) for call in reply.asked)
         written = self._put_down()
         for call in calls:
@@ -172,7 +176,7 @@ class Narration:
                 self._write(CallPiece(call.id, call.name, encode(call.args).decode(), ended=True))
         self._written.clear()
         self._spent(self._scene.ledger.since)
-        self._message(reply.visible, calls, told)
+        self._message(reply.visible, calls, time)
         for call in calls:
             self._tell(events.ToolCall(call.id, call.name, call.args))
         self._unanswered = {call.id: None for call in calls}
@@ -202,11 +206,11 @@ class Narration:
         counts = (now.input, now.output, now.cache_read, now.cache_write, now.cost_usd)
         self._tell(events.UsageEvent(*counts, self._scene.ledger.total))
 
-    def _message(self, visible: str | None, calls: tuple[CallBlock, ...], told: Told) -> None:
+    def _message(self, visible: str | None, calls: tuple[CallBlock, ...], time: str) -> None:
         """Nothing where there is neither text that may be seen nor a call."""
         content = (*said(visible or ""), *calls)
         if content:
-            self._tell(events.AssistantMessage(content, told.time))
+            self._tell(events.AssistantMessage(content, time))
 
     def _speak(self) -> None:
         """Once a call, as soon as the model is heard: an endpoint that refuses has not begun to answer."""

@@ -2,20 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncGenerator, Awaitable, Callable
+from collections.abc import AsyncGenerator, Awaitable, Callable, Iterator
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from pathlib import Path
 from types import TracebackType
-from typing import Unpack
+from typing import Unpack, cast
+
+import structlog
 
 from hookgate.assembly.settings import Settings
 from hookgate.config import ConfigError
-from hookgate.embedding.above import Above, settled
+from hookgate.embedding.above import Above, row, settled
 from hookgate.embedding.conversation import Seat
 from hookgate.embedding.conversations import Conversations
 from hookgate.embedding.event_stream import Busy as Busy
 from hookgate.embedding.event_stream import Events as Events
 from hookgate.embedding.event_stream import Line
+from hookgate.embedding.given import as_text
 from hookgate.embedding.opening import open_conversations
 from hookgate.embedding.surface import EventSurface
 from hookgate.embedding.verbs import Verbs
@@ -25,6 +28,8 @@ from hookgate.protocol.approval import ApprovalRequest, CannotAsk, Decide, Decis
 from hookgate.protocol.chat import Chat, called, own_chat
 from hookgate.protocol.rpc.events import Event
 from hookgate.sections import Config
+
+log = structlog.get_logger("hookgate.embedding")
 
 CHANNEL = "embedded"
 NOBODY = "nobody can be asked in this program"
@@ -85,7 +90,18 @@ class Runtime(Verbs):
         self._open: _Opened | None = None
 
     async def __aenter__(self) -> Runtime:
-        entered = self._opening(settled(self._given, **self._above))
+        if self._entered is not None:
+            raise RuntimeError("this runtime is open already: open another one beside it")
+        self._entered = entered = self._opening(settled(self._given, **self._above))
+        try:
+            self._open = await self._entering(entered)
+        except BaseException:
+            self._entered = None
+            raise
+        return self
+
+    @staticmethod
+    async def _entering(entered: AbstractAsyncContextManager[_Opened]) -> _Opened:
         try:
             opened = await entered.__aenter__()
         except BaseExceptionGroup as group:
@@ -94,16 +110,21 @@ class Runtime(Verbs):
         if broken:
             await entered.__aexit__(None, None, None)
             raise ConfigError(broken[0].text)
-        self._entered, self._open = entered, opened
-        return self
+        return opened
 
-    def __aexit__(
+    async def __aexit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> Awaitable[bool | None]:
+    ) -> bool | None:
         entered, self._entered, self._open = self._entered, None, None
         if entered is None:
             raise RuntimeError("this runtime is not open")
-        return entered.__aexit__(kind, error, trace)
+        try:
+            return await entered.__aexit__(kind, error, trace)
+        except BaseExceptionGroup as group:
+            if [*map(id, _leaves(group))] == [*map(id, _leaves(error))]:
+                # Nothing but what the program itself has raised: that goes on as it is.
+                return False
+            raise
 
     def chat(self, chat_id: str, *, chat_type: str = "", sender: str = "", thread: str = "") -> RuntimeChat:
         """A conversation of its own, as hooks, rules and routes match it, and the same again under the same `chat_id`
@@ -112,7 +133,9 @@ class Runtime(Verbs):
 
         Raises ValueError.
         """
-        return RuntimeChat(self._line, called(own_chat(self._channel), chat_id, chat_type, sender, thread))
+        names = {"chat_id": chat_id, "chat_type": chat_type, "sender": sender, "thread": thread}
+        given = {name: as_text(name, it) for name, it in names.items()}
+        return RuntimeChat(self._line, called(own_chat(self._channel), **given))
 
     def _line(self, chat: Chat) -> Line:
         if self._open is None:
@@ -124,7 +147,16 @@ class Runtime(Verbs):
         opened = _Opened(settings, self._channel, self._ask)
         opening = open_conversations(settings, self._channel, opened.enter, EventSurface(opened.show))
         async with opening as opened.conversations:
+            self._note_strangers(settings)
             yield opened
+
+    def _note_strangers(self, settings: Settings) -> None:
+        """What `tools` names and nothing is called is most often mistyped."""
+        if named := row(self._above.get("tools") or ()):
+            from hookgate.assembly.preflight.naming import strange_tools
+
+            for it in strange_tools(settings.config, named, (it.spec.name for it in settings.functions)):
+                log.warning("configured_but_missing", reason=f"tools: {it}")
 
     async def _ask(self, request: ApprovalRequest, decide: Decide) -> None:
         if self._approve is None:
@@ -159,6 +191,15 @@ class RuntimeChat(Verbs):
     @property
     def _chat(self) -> Chat:
         return self._at
+
+
+def _leaves(error: BaseException | None) -> Iterator[BaseException]:
+    """What went wrong, without the groups of the tasks that it ended on its way."""
+    if isinstance(error, BaseExceptionGroup):
+        for inner in cast("BaseExceptionGroup[BaseException]", error).exceptions:
+            yield from _leaves(inner)
+    elif error is not None:
+        yield error
 
 
 def _only(group: BaseExceptionGroup[BaseException]) -> BaseException:

@@ -11,6 +11,7 @@ from hookgate.assembly.models import model_of
 from hookgate.embedding.above import row
 from hookgate.embedding.conversation import Conversation
 from hookgate.embedding.event_stream import Busy, Events, Line
+from hookgate.embedding.given import as_text, image_url
 from hookgate.embedding.known import known_models
 from hookgate.loop.sessions.jobs import Compaction
 from hookgate.protocol.chat import Chat
@@ -25,9 +26,10 @@ class Verbs(ABC):
     def prompt(self, text: str, images: str | Iterable[str] = ()) -> Events:
         """Queue a message; its turn begins when those before it are done. `images`: `data:` or http URLs, or one.
 
-        Raises Busy where 64 wait already.
+        Raises Busy where 64 wait already, and ValueError for what is no such URL.
         """
-        return Events(self._there, self._there.conversation.prompt(self._chat, text, row(images)))
+        media = tuple(image_url(it) for it in row(images))
+        return Events(self._there, self._there.conversation.prompt(self._chat, as_text("text", text), media))
 
     def compact(self) -> Events:
         """Queue a summary of the older part of the conversation. Raises Busy."""

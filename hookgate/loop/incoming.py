@@ -85,7 +85,8 @@ async def _reply(turn: Turn, replied: Replied) -> None:
     outbox = told if dropped else (judged,)
     await turn.end(*messages, outbox=outbox, handed_over=closed)
     turn.progress.answer = "" if dropped else judged.text
-    turn.emit(ReplyEnded(replied.text, None if dropped else judged.text, (), "end"), step)
+    at = turn.transcript.entries[-1].at
+    turn.emit(ReplyEnded(replied.text, None if dropped else judged.text, (), "end", at=at), step)
 
 
 async def _take_back(turn: Turn) -> None:

@@ -66,7 +66,7 @@ async def _converse(turn: Turn) -> str:
     turn = replace(turn, inbound=inbound)
     said, begins = [it.message for it in turn.transcript.turn], CORRECTION.partition("{}")[0]
     corrected = any(it.role == "user" and it.content.startswith(begins) for it in said)
-    turn.emit(Prompted(turn.inbound), turn.step(0))
+    turn.emit(Prompted(turn.inbound, next((it.at for it in turn.transcript.turn), 0.0)), turn.step(0))
     if before and (reply := last_reply(turn.transcript)) and await _go_on(turn, before, reply):
         return ""
     for iteration in range(before, turn.agent.max_steps):
@@ -132,7 +132,8 @@ async def _join(turn: Turn, heard: Heard) -> Batch:
     visible = None if answer is None else turn.redactor.text(answer.text)
     stop = "tool_use" if said.calls else "length" if reply.finish_reason == "length" else "end"
     asked = tuple(presentable(turn.redactor, call.call_or_blank) for call in said.calls)
-    turn.emit(ReplyEnded(turn.redactor.text(said.text), visible, asked, stop, usage=reply.usage), batch.step)
+    at = turn.transcript.entries[-1].at
+    turn.emit(ReplyEnded(turn.redactor.text(said.text), visible, asked, stop, usage=reply.usage, at=at), batch.step)
     if withheld:
         await turn.flush()
     if turn.within is not None and asked:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from pathlib import Path
 from typing import Any, Literal, cast
 
 from click import HelpFormatter
@@ -15,9 +16,10 @@ from hookgate.mistakes import close
 from hookgate.protocol.dataclasses import dataclass
 from hookgate.skills import TOOL as SKILL
 
-Kind = Literal["text", "texts", "on", "off", "number", "taken"]
-"""`taken`: for zot's sake; it changes nothing."""
+Kind = Literal["text", "texts", "paths", "on", "off", "number", "taken"]
+"""`paths`: from where it is typed, which `--cwd` leads away from. `taken`: for zot's sake; it changes nothing."""
 
+_REPEATED = ("texts", "paths")
 _ABOUT = "Speaks newline-delimited JSON on stdin and stdout: commands in, responses and events out."
 _LEVELS = ("off", *LEVELS)
 _HELP = (
@@ -61,7 +63,7 @@ _FLAGS: Mapping[str, tuple[str, Kind]] = {
     "--max-steps": ("max_steps", "number"),
     "--no-tools": ("no_tools", "on"),
     "--tools": ("tools", "text"),
-    "--ext": ("extensions", "texts"),
+    "--ext": ("extensions", "paths"),
     "--no-ext": ("find_extensions", "off"),
     "--no-skill": ("skills", "off"),
     "--with-skills": ("with_skills", "on"),
@@ -167,7 +169,8 @@ def parse_flags(arguments: Sequence[str], program: str = "hookgate") -> Flags:
         if not equals and not waiting:
             raise BadFlags(f"{word} requires a value")
         value = value if equals else waiting.pop(0)
-        given[name] = (*given.get(name, ()), value) if kind == "texts" else _read(word, kind, value)
+        value = str(Path(value).absolute()) if kind == "paths" else value
+        given[name] = (*given.get(name, ()), value) if kind in _REPEATED else _read(word, kind, value)
     if (tools := _tools(given.pop("tools", None), given)) is not None:
         given["tools"] = tools
     own = {name: given.pop(name) for name in _OWN if name in given}

@@ -241,6 +241,9 @@ class Server:
         if extensions is None or extensions.roster.panels.current is None:
             self.refuse(request, "no panel is open")
             return
+        if not command.key:
+            self.refuse(request, "key is required")
+            return
         extensions.roster.press(command.key, command.text)
         self.answer(request)
 

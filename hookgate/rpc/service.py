@@ -15,7 +15,7 @@ import trio
 
 from hookgate import __version__
 from hookgate import config as configuration
-from hookgate.assembly.settings import KeptConversation, Settings
+from hookgate.assembly.settings import KeptConversation, Settings, kept_name
 from hookgate.config import ConfigError
 from hookgate.embedding.above import settled
 from hookgate.program.signals import open_until_signal
@@ -93,8 +93,10 @@ def _file(flags: Flags) -> Path | None:
 def _settled(flags: Flags) -> Settings:
     """Everything that can be wrong before a frame is written. Raises ConfigError."""
     settings = settled(_file(flags), **flags.above)
-    # Tools need it, and it is asked for again: better now than in the middle of a conversation.
+    # Both are asked for again: better now than in the middle of a conversation.
     _ = settings.workspace
+    if flags.keep.name:
+        kept_name(flags.keep.name)
     return settings
 
 
@@ -110,12 +112,9 @@ def _broken(settings: Settings) -> tuple[str, ...]:
 
 def _strangers(settings: Settings, flags: Flags) -> Iterator[str]:
     """A line for each name of `--tools` that covers nothing."""
-    from hookgate.assembly.preflight.naming import known_names
+    from hookgate.assembly.preflight.naming import strange_tools
 
-    known = known_names(settings.config)
-    for name in flags.tools:
-        if why := known.stranger(name):
-            yield f"--tools: {name!r} {why}"
+    yield from (f"--tools: {it}" for it in strange_tools(settings.config, flags.tools))
 
 
 def _served(program: str, settings: Settings, flags: Flags) -> int:

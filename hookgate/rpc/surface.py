@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import trio
 
 from hookgate.protocol.chat import Chat
+from hookgate.protocol.dataclasses import dataclass
 from hookgate.protocol.rpc.events import Event, ExtClearNotes, ExtNotify, ExtPanel, ExtPanelClose
 from hookgate.protocol.zot.frames import Level, Panel
 from hookgate.protocol.zot.surface import Unshown
@@ -19,8 +20,20 @@ OWN = "hookgate"
 DROPPED = "{} notes of extensions were dropped: too much waited to be read"
 
 
+@dataclass(frozen=True, slots=True)
+class _Shown:
+    panel: ExtPanel
+    chat: Chat | None
+
+    @property
+    def name(self) -> tuple[str, str, str]:
+        """Which panel it is, and where."""
+        place = self.chat.session_key if self.chat is not None else ""
+        return self.panel.extension, self.panel.panel_id, place
+
+
 class RpcSurface(Unshown):
-    """A Surface for all chats of the one client. Prompts are left to it, as zot does.
+    """A Surface for all chats of the one client.
 
     `full`: whether too much waits to be read already. Then notes are dropped and counted, and what becomes of the
     panel and which notes are taken back is told by `run` once there is room.
@@ -30,10 +43,8 @@ class RpcSurface(Unshown):
         self._tell, self._full = tell, full
         self._dropped = 0
         self._cleared: set[str] = set()
-        self._open: ExtPanel | None = None
-        self._told: ExtPanel | None = None
-        self._chat: Chat | None = None
-        self._told_in: Chat | None = None
+        self._open: _Shown | None = None
+        self._told: _Shown | None = None
         self._behind = trio.Event()
 
     async def run(self, room: Room) -> None:
@@ -59,7 +70,7 @@ class RpcSurface(Unshown):
             self._tell(ExtClearNotes(extension), None)
 
     def panel(self, extension: str, panel: Panel, chat: Chat | None) -> None:
-        self._open, self._chat = ExtPanel(extension, panel.id, panel.title, panel.lines, panel.footer), chat
+        self._open = _Shown(ExtPanel(extension, panel.id, panel.title, panel.lines, panel.footer), chat)
         if not self._late():
             self._tell_panel()
 
@@ -85,17 +96,13 @@ class RpcSurface(Unshown):
             self._tell_panel()
 
     def _tell_panel(self) -> None:
-        """Another one than the client has seen takes its place, and the old one is closed."""
+        """One that the client has not seen, or not in this chat, takes the place of the one before."""
         before, now = self._told, self._open
-        if before is not None and (now is None or _name(before) != _name(now)):
-            self._tell(ExtPanelClose(before.extension, before.panel_id), self._told_in)
+        if before is not None and (now is None or before.name != now.name):
+            self._tell(ExtPanelClose(before.panel.extension, before.panel.panel_id), before.chat)
         if now is not None:
-            self._tell(now, self._chat)
-        self._told, self._told_in = now, self._chat
-
-
-def _name(panel: ExtPanel) -> tuple[str, str]:
-    return panel.extension, panel.panel_id
+            self._tell(now.panel, now.chat)
+        self._told = now
 
 
 def _log_dropping(extension: str) -> None:

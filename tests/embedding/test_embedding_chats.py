@@ -102,5 +102,7 @@ def test_what_names_no_chat_says_why(scripted: Scripted) -> None:
         runtime.chat("x", chat_type="crowd")
     with pytest.raises(ValueError, match="chat_id must have at most 200 characters"):
         runtime.chat("x" * 201)
+    with pytest.raises(TypeError, match="chat_id must be a str, not int"):
+        runtime.chat(90210)  # pyright: ignore[reportArgumentType]
     with pytest.raises(RuntimeError, match="not open"):
         runtime.chat("x").prompt("go")

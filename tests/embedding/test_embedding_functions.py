@@ -9,6 +9,7 @@ from typing import Annotated, Any
 import pytest
 import trio
 from pydantic import Field
+from structlog.testing import capture_logs
 
 from hookgate import Runtime
 from hookgate.config import ConfigError, parse
@@ -42,6 +43,14 @@ async def test_a_function_is_called_with_what_the_model_meant(tmp_path: Path) ->
     assert [result.is_error for result in results] == [False]
     assert "Emma" in str(results[0].content)
     assert "2" in str(results[0].content)
+
+
+async def test_a_name_among_the_tools_that_covers_none_is_a_line_of_the_log(scripted: Scripted) -> None:
+    with capture_logs() as told:
+        async with Runtime(scripted(), tools=("raed", "ls", "sh*"), functions=shelf):
+            pass
+    reasons = [it["reason"] for it in told if it["event"] == "configured_but_missing"]
+    assert reasons == ["tools: 'raed' covers no built-in tool (did you mean 'read'?)"]
 
 
 async def undecorated(name: str) -> str:

@@ -235,6 +235,55 @@ async def test_what_cannot_be_opened_says_why(scripted: Scripted, tmp_path: Path
         Runtime(scripted()).prompt("go")
 
 
+class OwnError(Exception):
+    """Of the embedding program."""
+
+
+@pytest.mark.parametrize(
+    "error", [OwnError("mine"), SystemExit(3), ExceptionGroup("two", [OwnError("1"), OSError("2")])]
+)
+async def test_what_the_program_raises_in_its_block_leaves_it_as_it_was(
+    scripted: Scripted, error: BaseException
+) -> None:
+    async def program() -> None:
+        async with Runtime(scripted(ENDLESS)) as runtime:
+            runtime.prompt("go")
+            raise error
+
+    with pytest.raises(type(error)) as raised:
+        await program()
+    assert raised.value is error
+
+
+async def test_a_runtime_is_open_once_at_a_time(scripted: Scripted) -> None:
+    runtime = Runtime(scripted({"when": "go", "text": "Gone."}))
+    for _ in range(2):
+        async with runtime:
+            with pytest.raises(RuntimeError, match="open already"):
+                await runtime.__aenter__()
+            assert of(TextDelta, await told(runtime.prompt("go")))
+
+
+@pytest.mark.parametrize(
+    ("text", "images", "mistake"),
+    [
+        (None, (), "text must be a str, not NoneType"),
+        ("look", ("photo.png",), "an image must be an http URL or a data: URL in base64, not 'photo.png'"),
+        ("look", ("data:image/png;base64,!!",), "an image must be an http URL or a data: URL"),
+        ("look", (b"PNG",), "an image must be a str, not bytes"),
+    ],
+)
+async def test_what_is_no_message_never_joins_the_conversation(
+    scripted: Scripted, text: Any, images: Any, mistake: str
+) -> None:
+    async with Runtime(scripted({"when": "go", "text": "Gone."})) as runtime:
+        with pytest.raises((TypeError, ValueError), match=mistake):
+            runtime.prompt(text, images)
+        assert runtime.state().message_count == 0
+        images = ("https://example.org/a.png", "data:image/png;base64,iVBORw==")
+        assert not of(ErrorEvent, await told(runtime.prompt("go", images)))
+
+
 # --- extensions ---------------------------------------------------------------------------------------------
 
 

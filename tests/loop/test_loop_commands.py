@@ -125,15 +125,15 @@ async def test_all_that_is_shown_is_redacted() -> None:
         assert "secret" not in "".join(await house.settle())
 
 
-async def test_a_panel_stays_in_the_chat_where_it_was_opened_whoever_has_it_drawn_again() -> None:
+async def test_a_panel_is_a_message_where_it_cannot_be_drawn_as_often_as_it_looks_different() -> None:
     other = Panel("p", "Rows", ("two",), "end")
     async with open_house() as house:
-        house.surfaces.panel("ext", PANEL, CHAT)
-        house.surfaces.panel("ext", PANEL, None)
-        house.surfaces.panel("ext", other, DESK)
+        for panel in (PANEL, PANEL, other):
+            house.surfaces.panel("ext", panel, CHAT)
         assert await house.settle() == ["[ext] Rows\n[ext] one\n[ext] end", "[ext] Rows\n[ext] two\n[ext] end"]
         assert house.desk.shown == []
-        house.surfaces.move_panel("ext", other, DESK)
+        house.surfaces.panel_close("ext", "p")
+        house.surfaces.panel("ext", other, DESK)
         assert house.desk.shown == [("panel_close", "ext", "p"), ("panel", "ext", other, DESK)]
         house.surfaces.panel_close("ext", "p")
         house.surfaces.panel("ext", PANEL, None)

@@ -183,6 +183,14 @@ async def test_the_transcript_shows_calls_results_and_counted_pictures(tmp_path:
         assert (await client.ask("get_state"))["data"]["message_count"] == 4
 
 
+async def test_a_message_has_the_same_time_in_its_event_and_in_the_transcript(tmp_path: Path) -> None:
+    async with open_rpc(scripted(tmp_path, {"text": "Look.", "calls": [BASH]}, {"text": "Done."})) as client:
+        frames = await prompted(client, "go")
+        messages = (await client.ask("get_messages"))["data"]["messages"]
+        told = [it["time"] for it in frames if it["type"] in ("user_message", "assistant_message")]
+        assert told == [it["time"] for it in messages if it["role"] != "tool"]
+
+
 async def test_prompts_run_in_the_order_in_which_they_came(tmp_path: Path) -> None:
     async with open_rpc(scripted(tmp_path)) as client:
         for number in range(5):

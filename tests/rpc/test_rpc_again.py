@@ -127,6 +127,17 @@ async def test_an_abort_loses_neither_the_last_word_nor_what_it_has_cost(tmp_pat
     assert (usage["input"], usage["output"], usage["cumulative"]["input"]) == (10, 1, 10)
 
 
+@pytest.mark.parametrize("pieces", [0, 1, 3], ids=["none", "no word", "less"])
+@pytest.mark.parametrize("words", [("All ", "is ", "well"), ("well",)])
+async def test_a_last_word_is_not_lost_where_the_next_tries_say_less(
+    tmp_path: Path, words: tuple[str, ...], pieces: int
+) -> None:
+    less = [cut(says(*words), min(pieces, len(words)))] * 2
+    frames = await prompted(tmp_path, cut(says(*words), 1 + len(words)), *less)
+    assert types(frames) == [*PLAIN[:-1], "error", "done"]
+    assert written(frames) == said(frames) == "".join(words)
+
+
 async def test_half_a_secret_is_no_last_word(tmp_path: Path) -> None:
     token = "ghp_" + "a1B2" * 9
     answer = hang(events(chunk({"content": "It is "}), chunk({"content": token[:30]}), done=False), 2)

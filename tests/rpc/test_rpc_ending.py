@@ -406,6 +406,10 @@ async def test_zots_own_flags_that_are_elsewhere_say_where(tmp_path: Path, flags
         ),
         (("--provider", "ollama"), 'no model: name one of the provider "ollama"'),
         (("--provider", "openai", "--api-key", "k", "--cwd", "nowhere"), "--cwd nowhere: No such file or directory"),
+        (
+            ("--provider", "openai", "--api-key", "k", "--session", "a b"),
+            "--session 'a b': a name has up to 64 letters",
+        ),
         (("--provider", "openai", "--api-key", "k", "--reasoning", "hard"), "reasoning must be off|"),
         (("--config", "none.toml"), "none.toml: there is no such file"),
     ],
@@ -440,7 +444,8 @@ async def test_a_required_hook_that_fails_is_one_line_and_status_1(tmp_path: Pat
 
 def test_flags_are_read_in_both_spellings() -> None:
     above = parse_flags(["--model=m=1", "-e", "a", "--ext=b", "--append-system-prompt", "x", "--no-tools"]).above
-    assert (above["model"], above["extensions"], above["system_more"]) == ("m=1", ("a", "b"), ("x",))
+    here = tuple(str(Path.cwd() / name) for name in ("a", "b"))
+    assert (above["model"], above["extensions"], above["system_more"]) == ("m=1", here, ("x",))
     assert above["no_tools"] is True
     assert parse_flags(["--tools", "read, ls,"]).tools == ("read", "ls")
     with pytest.raises(BadFlags):

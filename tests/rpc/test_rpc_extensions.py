@@ -87,11 +87,23 @@ async def test_a_panel_is_told_and_takes_keys(tmp_path: Path) -> None:
         assert shown["lines"][:2] == ["* row 0", "  row 1"]
         assert (await client.ask("panel_key", key="down"))["success"]
         assert (await client.until("ext_panel"))[-1]["lines"][1] == "* row 1"
+        assert (await client.ask("panel_key", key=""))["error"] == "key is required"
         await client.send("panel_key", key="esc")
         assert (await client.until("ext_panel_close"))[-1]["panel_id"] == "rows"
         assert (await client.until("response"))[-1]["success"]
         for key in ("down", "esc"):
             assert (await client.ask("panel_key", key=key))["error"] == "no panel is open"
+
+
+async def test_a_panel_that_another_chat_opens_is_closed_in_the_one_that_had_it(tmp_path: Path) -> None:
+    async with open_rpc(scripted(tmp_path), *alone(panel_extension(tmp_path))) as client:
+        await client.send("ext_command", name="rows", chat_id="a")
+        await client.until("response")
+        await client.send("ext_command", name="rows", chat_id="b")
+        frames = await client.until("response")
+        assert [(it["type"], it["chat_id"]) for it in frames[:-1]] == [("ext_panel_close", "a"), ("ext_panel", "b")]
+        await client.send("panel_key", key="down")
+        assert (await client.until("ext_panel"))[-1]["chat_id"] == "b"
 
 
 async def test_a_command_that_is_not_answered_holds_up_no_other_chat_and_no_unknown_name(tmp_path: Path) -> None:
@@ -194,6 +206,14 @@ async def all_said(client: Client) -> list[Frame]:
     ):
         frames.append(await client.next())
     return frames
+
+
+async def test_an_extension_is_named_from_where_that_is_typed_whatever_cwd_says(tmp_path: Path) -> None:
+    extension(tmp_path / "own", "ext")
+    (tmp_path / "project").mkdir()
+    scripted(tmp_path / "project")
+    async with open_rpc(tmp_path, "--cwd", "project", *alone(Path("own/ext"))) as client:
+        assert (await ordered(client, "x"))[-1]["data"] == {"action": "display"}
 
 
 async def test_an_extension_that_cannot_be_loaded_is_a_line_on_stderr(tmp_path: Path) -> None:

@@ -153,6 +153,12 @@ def known_names(config: Config) -> Known:
     return Known(tuple(config.mcp.servers), tuple(config.hooks.processes))
 
 
+def strange_tools(config: Config, patterns: Iterable[str], more: Iterable[str] = ()) -> Iterator[str]:
+    """A line for each of these that covers no tool; `more`: those of the program that says so, by name."""
+    known = replace(known_names(config), more=tuple(more))
+    yield from (f"{pattern!r} {why}" for pattern in patterns if (why := known.stranger(pattern)))
+
+
 def _patterns(config: Config) -> Mapping[str, tuple[str, ...]]:
     tools = config.tools
     wishes = {f"tools.preferences.{number}.tools": it.tools for number, it in enumerate(tools.preferences)}

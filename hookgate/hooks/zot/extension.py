@@ -265,9 +265,12 @@ class ZotExtension:
             case ClearNotes():
                 roster.show(lambda surface: surface.clear_notes(self.extension))
             case OpenPanel(panel=panel):
+                if chat is None and self._calls.in_flight:
+                    # It may be any of several chats', so it must not stay with the one that has it.
+                    roster.close_panel(self, panel.id)
                 roster.open_panel(self, panel, chat)
             case RenderPanel(panel=panel):
-                roster.render_panel(self, panel, chat)
+                roster.render_panel(self, panel)
             case ClosePanel(panel_id=panel_id):
                 roster.close_panel(self, panel_id)
             case Submit(text=text) if text:

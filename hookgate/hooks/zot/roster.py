@@ -14,7 +14,7 @@ from hookgate.protocol.chat import Chat
 from hookgate.protocol.dataclasses import dataclass
 from hookgate.protocol.interfaces import Tool
 from hookgate.protocol.zot.answers import CommandAnswer, not_up, unregistered
-from hookgate.protocol.zot.panels import Panels
+from hookgate.protocol.zot.panels import Opened, Panels
 from hookgate.protocol.zot.surface import Surface
 
 if TYPE_CHECKING:
@@ -134,16 +134,17 @@ class Roster:
             self.close_panel(it, current.panel.id)
 
     def open_panel(self, it: Extension, panel: Panel, chat: Chat | None) -> None:
-        displaced = self.panels.open(it.extension, panel)
+        """In this chat from now on, whichever had it before."""
+        displaced = self.panels.open(it.extension, panel, chat)
         if displaced is not None:
-            self._tell_closed(displaced.extension, displaced.panel.id)
+            if not displaced.is_of(it.extension, panel.id):
+                self._tell_closed(displaced.extension, displaced.panel.id)
             self.show(lambda surface: surface.panel_close(displaced.extension, displaced.panel.id))
-        self.show(lambda surface: surface.panel(it.extension, panel, chat))
+        self._show_panel(self.panels.current)
 
-    def render_panel(self, it: Extension, panel: Panel, chat: Chat | None) -> None:
-        drawn = self.panels.render(it.extension, panel)
-        if drawn is not None:
-            self.show(lambda surface: surface.panel(it.extension, drawn, chat))
+    def render_panel(self, it: Extension, panel: Panel) -> None:
+        """Where it was opened, whatever the extension is at."""
+        self._show_panel(self.panels.render(it.extension, panel))
 
     def close_panel(self, it: Extension, panel_id: str) -> None:
         if self.panels.close(it.extension, panel_id):
@@ -164,6 +165,10 @@ class Roster:
         if closed is not None:
             self._tell_closed(closed.extension, closed.panel.id)
             self.show(lambda surface: surface.panel_close(closed.extension, closed.panel.id))
+
+    def _show_panel(self, opened: Opened | None) -> None:
+        if opened is not None:
+            self.show(lambda surface: surface.panel(opened.extension, opened.panel, opened.chat))
 
     def _tell_tools(self, it: Extension, tools: Sequence[Tool]) -> None:
         try:

@@ -73,8 +73,6 @@ class ExtensionCommands:
                 await self._surfaces.display(extension, answer.text, chat)
             case "error":
                 await self._surfaces.say(chat, answer.text, "error")
-            case "open_panel" if answer.panel is not None:
-                self._surfaces.move_panel(extension, answer.panel, chat)
             case _:
                 pass
         await self._surfaces.settled(chat)

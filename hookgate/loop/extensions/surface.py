@@ -65,9 +65,6 @@ class _Shown:
     panel: Panel
     chat: Chat | None
 
-    def is_of(self, extension: str, panel: Panel) -> bool:
-        return (self.extension, self.panel.id) == (extension, panel.id)
-
 
 @dataclass(frozen=True)
 class _Typed:
@@ -112,11 +109,11 @@ class Surfaces:
 
     def panel(self, extension: str, panel: Panel, chat: Chat | None) -> None:
         """In a chat that shows no panels it is a message, sent again only when it looks different."""
-        before = self._panel
-        if before is not None and before.is_of(extension, panel):
-            # Drawn again, by whatever call: it stays where it was opened.
-            chat = before.chat
-        self._show(_Shown(extension, self._redacted(panel), chat))
+        before, self._panel = self._panel, _Shown(extension, self._redacted(panel), chat)
+        for surface in self._owners(chat):
+            surface.panel(extension, self._panel.panel, chat)
+        if before != self._panel:
+            self._write(chat, noted(extension, panel_text(self._panel.panel)))
 
     def panel_close(self, extension: str, panel_id: str) -> None:
         self._panel = None
@@ -168,20 +165,7 @@ class Surfaces:
         else:
             await self.say(chat, noted(extension, text))
 
-    def move_panel(self, extension: str, panel: Panel, chat: Chat) -> None:
-        """Somebody there asked for it, so it is shown there from now on."""
-        if self._panel is not None and self._panel.chat != chat:
-            self.panel_close(extension, panel.id)
-            self._show(_Shown(extension, self._redacted(panel), chat))
-
     # --- routing ---
-
-    def _show(self, shown: _Shown) -> None:
-        before, self._panel = self._panel, shown
-        for surface in self._owners(shown.chat):
-            surface.panel(shown.extension, shown.panel, shown.chat)
-        if before != shown:
-            self._write(shown.chat, noted(shown.extension, panel_text(shown.panel)))
 
     def _owners(self, chat: Chat | None) -> tuple[Surface, ...]:
         if chat is None:

@@ -21,11 +21,6 @@ class Resumed:
         self._before, self._at = "", 0
         self._anew = False
 
-    @property
-    def waits(self) -> bool:
-        """Whether people still have the text of the reply that broke off before them."""
-        return bool(self._before)
-
     def begin_again(self, *, anew: bool) -> None:
         """`anew`: more than text was read of the reply, so that the next one is told from its beginning, once there
         is one: until then all that was read counts."""

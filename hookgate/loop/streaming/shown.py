@@ -47,7 +47,7 @@ class Shown:
 
     def __init__(self, watching: Watching, holding: Callable[[], Holding] | None, redactor: Redactor) -> None:
         self._watching, self._holding, self._redactor = watching, holding, redactor
-        self._read, self._read_before = Resumed(watching.text), ""
+        self._read, self._read_before, self._last_word = Resumed(self._tell), "", ""
         self._shown: list[str] = []
         self._begin()
 
@@ -56,6 +56,7 @@ class Shown:
         self._waiting, self._thoughts = Waiting(self._redactor.held_from), Waiting(self._redactor.held_from)
         self._shown = []
         self._seen: list[str] = []
+        self._told = False
         self._line_cut = self._line_goes_on = False
         # Characters that have come, that are shown, and up to where they may be.
         self._end = self._at = self._held = 0
@@ -67,6 +68,8 @@ class Shown:
             self._tell_thought(self._thoughts.at_end(self._redactor.cut_from))
         match delta:
             case None:
+                if not self._is_behind:
+                    self._last_word = self._ending()
                 self._read_before = self._so_far
                 # Whoever has read of calls cannot be told only that they come again.
                 self._read.begin_again(anew=bool(self._calls))
@@ -99,6 +102,10 @@ class Shown:
         self._seen.append(text)
         self._read.say(text)
 
+    def _tell(self, text: str | None) -> None:
+        self._told = True
+        self._watching.text(text)
+
     def _think(self, piece: str) -> None:
         if self._watching.thought is not None and self._held_from is not None:
             self._thoughts.add(piece)
@@ -110,7 +117,7 @@ class Shown:
 
     @property
     def _so_far(self) -> str:
-        return self._read_before if self._read.waits else "".join(self._shown)
+        return self._read_before if self._is_behind else "".join(self._shown)
 
     def finish(self, said: str) -> None:
         """The reply is whole: what it says and has not been shown yet is no call, and no hook's any more."""
@@ -129,9 +136,23 @@ class Shown:
     def break_off(self) -> str:
         """It says no more, and there is no other: what waits is shown too, but for what may be a call or half of a
         secret. What has been read along."""
-        if self._held_from is not None and not self._line_goes_on:
-            self._show(self._waiting.at_end(self._redactor.cut_from, self._held - self._at))
-        return self._so_far
+        self._show(self._ending())
+        if not self._is_behind:
+            return self._so_far
+        if self._last_word:
+            self._watching.text(self._redactor.text(self._last_word))
+        return self._so_far + self._last_word
+
+    def _ending(self) -> str:
+        """Of what waits that which can be shown if no more comes."""
+        if self._held_from is None or self._line_goes_on:
+            return ""
+        return self._waiting.at_end(self._redactor.cut_from, self._held - self._at)
+
+    @property
+    def _is_behind(self) -> bool:
+        """Whether this reply has said nothing yet that the one which broke off before it had not."""
+        return bool(self._read_before or self._last_word) and not self._told
 
     def _rest_of(self, said: str) -> str:
         """Where a line was shown as if a call had ended it, a secret may lie on both sides: then nothing."""

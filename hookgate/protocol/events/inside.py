@@ -19,11 +19,12 @@ CallStatus = Literal["completed", "failed", "blocked", "cancelled", "timed_out"]
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
 class Prompted(Payload):
-    """A message has joined the conversation; its turn begins."""
+    """A message has joined the conversation; its turn begins. `at`: when it did, as its entry has it; 0: none yet."""
 
     kind = "inside.prompted"
     runtime = "inside.prompted"
     inbound: Inbound
+    at: float = 0.0
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
@@ -65,7 +66,8 @@ class ThoughtWritten(Payload):
 class ReplyEnded(Payload):
     """One model call is over. `visible` is what people see, None where it was withheld; `said` joined the transcript.
 
-    `asked` are the calls as the model wrote them: with empty arguments where they cannot be read.
+    `asked` are the calls as the model wrote them: with empty arguments where they cannot be read. `at`: when it
+    joined, as its entry has it; 0: it has none.
     """
 
     kind = "inside.reply_ended"
@@ -76,6 +78,7 @@ class ReplyEnded(Payload):
     stop: Stop
     failure: str = ""
     usage: Usage | None = None
+    at: float = 0.0
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)

@@ -1,4 +1,7 @@
-"""Which panel is open: one at a time over all extensions. Knows neither how it is shown nor how its owner is told."""
+"""Which panel is open, and in which chat: one at a time over all extensions.
+
+Knows neither how it is shown nor how its owner is told.
+"""
 
 from __future__ import annotations
 
@@ -7,13 +10,24 @@ from typing import TYPE_CHECKING
 from hookgate.protocol.dataclasses import dataclass, replace
 
 if TYPE_CHECKING:
+    from hookgate.protocol.chat import Chat
     from hookgate.protocol.zot.frames import Panel
 
 
 @dataclass(frozen=True, slots=True)
 class Opened:
+    """`chat`: where it was opened; None: nobody's."""
+
     extension: str
     panel: Panel
+    chat: Chat | None = None
+
+    def is_of(self, extension: str, panel_id: str) -> bool:
+        return (self.extension, self.panel.id) == (extension, panel_id)
+
+    @property
+    def place(self) -> str:
+        return self.chat.session_key if self.chat is not None else ""
 
 
 class Panels:
@@ -22,24 +36,28 @@ class Panels:
     def __init__(self) -> None:
         self.current: Opened | None = None
 
-    def open(self, extension: str, panel: Panel) -> Opened | None:
-        """The panel whose place it took and whose owner must hear of it, if there was another one."""
-        before, self.current = self.current, Opened(extension, panel)
-        return before if before and not self._is(before, extension, panel.id) else None
+    def open(self, extension: str, panel: Panel, chat: Chat | None = None) -> Opened | None:
+        """What is open no more, if anything is: another panel, or this one where another chat had it. Opened again in
+        nobody's chat it stays where it was."""
+        before = self.current
+        again = before is not None and before.is_of(extension, panel.id)
+        if before is not None and again and chat is None:
+            chat = before.chat
+        self.current = now = Opened(extension, panel, chat)
+        return None if before is None or (again and before.place == now.place) else before
 
-    def render(self, extension: str, panel: Panel) -> Panel | None:
+    def render(self, extension: str, panel: Panel) -> Opened | None:
         """The panel as it looks now; None when it is not the open one. An empty title keeps the old one."""
         current = self.current
-        if current is None or not self._is(current, extension, panel.id):
+        if current is None or not current.is_of(extension, panel.id):
             return None
-        drawn = replace(panel, title=panel.title or current.panel.title)
-        self.current = replace(current, panel=drawn)
-        return drawn
+        self.current = replace(current, panel=replace(panel, title=panel.title or current.panel.title))
+        return self.current
 
     def close(self, extension: str, panel_id: str) -> bool:
         """Its owner closes it; whether it was open."""
         current = self.current
-        if current is None or not self._is(current, extension, panel_id):
+        if current is None or not current.is_of(extension, panel_id):
             return False
         self.current = None
         return True
@@ -48,7 +66,3 @@ class Panels:
         """The user closes whatever is open."""
         current, self.current = self.current, None
         return current
-
-    @staticmethod
-    def _is(opened: Opened, extension: str, panel_id: str) -> bool:
-        return opened.extension == extension and opened.panel.id == panel_id

@@ -15,7 +15,7 @@ from hookgate.protocol.dataclasses import dataclass
 from hookgate.protocol.errors import BadMessage
 from hookgate.protocol.framing import MAX_MESSAGE_BYTES, LineSplitter, Oversize
 from hookgate.protocol.zot.frames import CommandReply, Frame, InterceptReply, Reply, ToolReply, ToolWanted
-from hookgate.protocol.zot.reading import read_frame, restricts
+from hookgate.protocol.zot.reading import may_restrict, read_frame, restricts
 
 ReplyKind = type[InterceptReply] | type[ToolReply] | type[CommandReply]
 
@@ -81,13 +81,13 @@ class ZotPeer:
             if isinstance(line, Oversize) or line.strip()
         ]
 
-    def _lost(self, line: Oversize) -> BadReply | ToolWanted | Oversize:
+    def _lost(self, line: Oversize) -> InterceptReply | BadReply | ToolWanted | Oversize:
         """A line over the cap is not parsed."""
         return self._unread(line.head, f"its answer of {line.size} bytes is over the limit") or line
 
-    def _unread(self, head: bytes, reason: str) -> BadReply | ToolWanted | None:
+    def _unread(self, line: bytes, reason: str) -> InterceptReply | BadReply | ToolWanted | None:
         """Who waits for an answer, or for the answer to it, often stands at the beginning of a line."""
-        members = _first_members(head)
+        members = _first_members(line[:_HEAD_BYTES])
         kind, call_id = members.get("type", ""), members.get("id", "")
         if kind == ToolWanted.type and call_id:
             return ToolWanted(call_id, members.get("name", ""), None, members.get("parent_id", ""))
@@ -95,6 +95,8 @@ class ZotPeer:
         if awaited is None or kind not in ("", awaited.type):
             return None
         del self._pending[call_id]
+        if awaited is InterceptReply and may_restrict(line):
+            return InterceptReply(call_id, problem=reason)
         return BadReply(call_id, reason)
 
     def _read(self, line: bytes) -> Incoming:
@@ -104,8 +106,12 @@ class ZotPeer:
         try:
             message = decode(line)
         except BadMessage as error:
-            deep = self._unread(line[:_HEAD_BYTES], "it nests too deep") if "recursion" in str(error) else None
-            return deep or Malformed(str(error), _shown(line))
+            # As zot reads it: what is not UTF-8, a text that was cut within a character, is U+FFFD.
+            if (text := line.decode("utf-8", "replace").encode()) != line:
+                return self._read(text)
+            deep = "recursion" in str(error)
+            reason = "it nests too deep" if deep else f"it is not JSON: {error}"
+            return self._unread(line, reason) or Malformed(str(error), _shown(line))
         if not isinstance(message, dict):
             return Malformed("not an object", _shown(line))
         members = cast("dict[str, Any]", message)
@@ -120,6 +126,9 @@ class ZotPeer:
 
     def _reply(self, kind: ReplyKind, members: dict[str, Any], line: bytes) -> Reply | BadReply | Stray:
         call_id = members.get("id")
+        if type(call_id) is int:
+            # It is meant, and refused below: a call that waits on would say nothing of why.
+            call_id = str(call_id)
         if not isinstance(call_id, str) or self._pending.get(call_id) is not kind:
             return Stray(str(members["type"]), str(call_id)[:80])
         del self._pending[call_id]

@@ -100,6 +100,12 @@ def restricts(members: Members, repeated: str | None) -> bool:
     return not _RESTRICTING.isdisjoint({*said, (repeated or "").lower()})
 
 
+def may_restrict(line: bytes) -> bool:
+    """The same of a reply that cannot be read: whether it says anything of the kind."""
+    low = line.lower()
+    return any(f'"{name}"'.encode() in low for name in _RESTRICTING)
+
+
 def _tool_reply(members: Members) -> ToolReply:
     blocks = tuple(_block(item) for item in _objects(members, "content"))
     return ToolReply(_text(members, "id"), blocks, _flag(members, "is_error"))

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+from collections.abc import AsyncGenerator
+from contextlib import asynccontextmanager
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -14,9 +16,11 @@ import trio.testing
 from hookgate.hooks.zot import extension as zot
 from hookgate.hooks.zot import notes
 from hookgate.hooks.zot import tool as zot_tool
+from hookgate.hooks.zot.extension import ZotExtension
 from hookgate.hooks.zot.notes import MAX_SHOWN
 from hookgate.processes import group
 from hookgate.protocol import call_context
+from hookgate.protocol.chat import Chat
 from hookgate.protocol.hook.answers import CONTINUE, Abort, Answer, Deny, Failed, Modify
 from hookgate.protocol.hook.stages import Question, Stage
 from hookgate.protocol.values import Finished, LLMReply, Message, ToolCall, ToolResult
@@ -373,19 +377,26 @@ async def test_a_note_without_a_call_or_between_two_chats_reaches_no_chat() -> N
         assert theatre.screen.shown == [("note", "ext", "warn", "m", None)]
         await told(extension, "say", frames=[NOTE])
         assert theatre.screen.shown[-1] == ("note", "ext", "warn", "m", None)
-
-        async def hold(chat: Any, n: int) -> None:
-            call_context.work.set(call_context.Work(chat))
-            await run(extension, "hold", until=3, n=n)
-
-        async with trio.open_nursery() as nursery:
-            nursery.start_soon(hold, CHAT, 1)
-            nursery.start_soon(hold, replace(CHAT, chat_id="7"), 2)
-            await trio.testing.wait_all_tasks_blocked()
+        async with serving_two_chats(extension):
             await told(extension, "say", frames=[NOTE])
             assert theatre.screen.shown[-1] == ("note", "ext", "warn", "m", None)
-            nursery.cancel_scope.cancel()
     assert call_context.work.get().chat is None
+
+
+@asynccontextmanager
+async def serving_two_chats(extension: ZotExtension) -> AsyncGenerator[None]:
+    """A call of each is in flight inside the block."""
+
+    async def hold(chat: Chat, n: int) -> None:
+        call_context.work.set(call_context.Work(chat))
+        await run(extension, "hold", until=3, n=n)
+
+    async with trio.open_nursery() as nursery:
+        nursery.start_soon(hold, CHAT, 1)
+        nursery.start_soon(hold, replace(CHAT, chat_id="7"), 2)
+        await trio.testing.wait_all_tasks_blocked()
+        yield
+        nursery.cancel_scope.cancel()
 
 
 PANEL = {"id": "todos", "title": "Todos", "lines": ["a"]}
@@ -412,7 +423,7 @@ async def test_a_panel_is_opened_drawn_and_closed_and_keys_reach_its_owner() -> 
         await told(extension, "say", frames=[render])
     assert shown == [
         ("panel", "ext", Panel("todos", "Todos", ("a",)), CHAT),
-        ("panel", "ext", Panel("todos", "Todos", ("b",)), None),
+        ("panel", "ext", Panel("todos", "Todos", ("b",)), CHAT),
         ("panel_close", "ext", "todos"),
     ]
     assert frames == [
@@ -421,6 +432,22 @@ async def test_a_panel_is_opened_drawn_and_closed_and_keys_reach_its_owner() -> 
         {"type": "panel_key", "panel_id": "todos", "key": "enter"},
         {"type": "panel_close", "panel_id": "todos"},
     ]
+
+
+async def test_a_panel_moves_to_the_chat_that_opens_it_and_away_where_nobody_knows_whose_it_is() -> None:
+    theatre, other = Theatre(), replace(CHAT, chat_id="7")
+    opened = json.dumps({"answer": {"action": "open_panel", "open_panel": PANEL}})
+    async with open_ext(theatre=theatre) as extension:
+        with trio.fail_after(DEADLINE_S):
+            for chat in (CHAT, CHAT, other):
+                await theatre.roster.command("do", opened, chat)
+        async with serving_two_chats(extension):
+            await told(extension, "say", frames=[{"type": "open_panel", "panel": PANEL}])
+        assert await received(extension, "panel_close") == []
+    looks, closed = ("panel", "ext", Panel("todos", "Todos", ("a",))), ("panel_close", "ext", "todos")
+    first, *_ = theatre.screen.shown
+    assert first == (*looks, CHAT)
+    assert theatre.screen.shown[1:] == [first, closed, (*looks, other), closed, (*looks, None), closed]
 
 
 async def test_a_displaced_panel_is_closed_at_its_owner_and_a_dead_owners_at_once() -> None:

@@ -10,7 +10,16 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from hookgate.protocol.framing import Oversize
-from hookgate.protocol.zot.frames import CommandReply, InterceptReply, Notify, Ready, ToolReply, ToolWanted, Unknown
+from hookgate.protocol.zot.frames import (
+    Block,
+    CommandReply,
+    InterceptReply,
+    Notify,
+    Ready,
+    ToolReply,
+    ToolWanted,
+    Unknown,
+)
 from hookgate.protocol.zot.peer import BadReply, Malformed, ReplyKind, Stray, ZotPeer
 
 
@@ -34,7 +43,7 @@ def test_replies_come_in_any_order_and_each_once() -> None:
     ) == [CommandReply("3", "noop"), ToolReply("1"), InterceptReply("2"), Stray("tool_result", "1")]
 
 
-@pytest.mark.parametrize("call_id", ["2", "0", "", "01", 1, None, True, ["1"], {"id": "1"}])
+@pytest.mark.parametrize("call_id", ["2", "0", "", "01", 2, 1.0, None, True, ["1"], {"id": "1"}])
 def test_a_reply_with_an_id_that_was_never_given_is_stray(call_id: Any) -> None:
     (it,) = pending(ToolReply).receive(line(type="tool_result", id=call_id, content=[]))
     assert isinstance(it, Stray)
@@ -142,6 +151,56 @@ def test_what_nests_too_deep_is_answered_or_fails_its_call_at_once() -> None:
     assert it == BadReply("1", "it nests too deep")
     (it,) = peer.receive(b'{"x":%b}\n' % deep)
     assert isinstance(it, Malformed)
+
+
+@pytest.mark.parametrize(
+    ("said", "expected"),
+    [
+        (b'"content":[{"type":"text","text":"caf\xc3"}]}', ToolReply("1", (Block("text", "caf\ufffd"),))),
+        (b'"content":[{"type":"text","text":"cut', "it is not JSON: "),
+        (b'"content":[{"type":"text","text":"a\tb"}]}', "it is not JSON: "),
+        (b'"content":\xff}', "it is not JSON: "),
+    ],
+)
+def test_an_answer_that_cannot_be_read_fails_its_call_and_bytes_that_are_no_text_are_replaced(
+    said: bytes, expected: ToolReply | str
+) -> None:
+    (it,) = pending(ToolReply).receive(b'{"type":"tool_result","id":"1",' + said + b"\n")
+    if isinstance(expected, str):
+        assert isinstance(it, BadReply)
+        assert it.reason.startswith(expected)
+    else:
+        assert it == expected
+
+
+def test_an_interception_with_bytes_that_are_no_text_counts_as_it_stands() -> None:
+    said = b'{"type":"event_intercept_response","id":"1","block":true,"reason":"caf\xc3"}\n'
+    assert pending(InterceptReply).receive(said) == [InterceptReply("1", block=True, reason="caf\ufffd")]
+    (it,) = pending(InterceptReply).receive(said.replace(b"}", b',"block":false}'))
+    assert it == InterceptReply("1", problem="it has the member 'block' twice")
+
+
+def test_an_answer_that_has_a_number_for_its_id_fails_the_call_that_it_means() -> None:
+    (it,) = pending(ToolReply).receive(line(type="tool_result", id=1))
+    assert it == BadReply("1", "id must be a string, not a number")
+
+
+@pytest.mark.parametrize(
+    ("said", "problem"),
+    [
+        (b'"block":true,"reason":"a\tb"}', "it is not JSON: "),
+        (b'"modified_args":%b}' % (b'{"a":' * 300 + b"{}" + b"}" * 300), "it nests too deep"),
+        (b'"modified_args":{"command":"%b"}}' % (b"x" * 5000), "its answer of "),
+    ],
+)
+def test_an_interception_that_cannot_be_read_and_would_have_restricted_the_call_lets_nothing_pass(
+    said: bytes, problem: str
+) -> None:
+    (it,) = pending(InterceptReply, limit=4000).receive(
+        b'{"type":"event_intercept_response","id":"1",' + said + b"\n"
+    )
+    assert isinstance(it, InterceptReply)
+    assert it.problem.startswith(problem)
 
 
 def test_a_call_that_is_over_the_limit_is_answered() -> None:
