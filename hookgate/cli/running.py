@@ -173,13 +173,17 @@ def ours(config_file: Path | None, control: Path | None, looks: str = "") -> Pat
     a rule. `looks`: of several the one that can be asked this, which changes nothing. Raises NothingRunning where it
     was named and nobody listens."""
     if looks and control is None:
-        here = _here(config_file)
-        # Before the first start there is no folder to look in.
-        with suppress(NothingRunning):
-            return next((it.path for it in _all(here) if not it.strange and looks in it.looks), None)
-        return None
+        return next(all_ours(config_file, looks), None)
     found = running_or_none(config_file, control)
     return None if found is None or found.strange else found.path
+
+
+def all_ours(config_file: Path | None, looks: str) -> Iterator[Path]:
+    """The same of every one that can be asked this, the newest first: a chat runs beside a gateway."""
+    here = _here(config_file)
+    # Before the first start there is no folder to look in.
+    with suppress(NothingRunning):
+        yield from (it.path for it in _all(here) if not it.strange and looks in it.looks)
 
 
 def _all(here: Home) -> Iterator[Running]:
