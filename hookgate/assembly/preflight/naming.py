@@ -127,7 +127,7 @@ def strange_names(config: Config) -> Iterator[str]:
     extensions = {f"zot.extensions.{name}.match": it.match for name, it in config.zot.extensions.items()}
     for place, match in {**matches, **rules, **extensions}.items():
         yield from _uncovered(f"{place}.channels", "channel that is known", match.channels, channels)
-        yield from _uncovered(f"{place}.agents", "agent", match.agents, (config.agent.name,))
+        yield from _uncovered(f"{place}.agents", "agent", match.agents, (config.agent.name, *config.agents))
     yield from _extensions_absent(config)
 
 
