@@ -1,4 +1,5 @@
-"""Which of the running gateways a command means: that of its configuration file, else of its workspace.
+"""Which of the running gateways a command means: that of its configuration file, else of its workspace; of several
+the one that serves.
 
 Who only looks is content with the newest of the others, and is told whose it is; a change is never asked of those.
 """
@@ -19,6 +20,7 @@ from hookgate.protocol.dataclasses import dataclass, replace
 
 T = TypeVar("T")
 
+PEOPLE = "people.list"
 ABOUT_S = 5.0
 """One that is stuck must not keep the others from being asked."""
 
@@ -49,6 +51,14 @@ class Running:
     journal: str = ""
 
     @property
+    def serves(self) -> bool:
+        """Whether it has channels: a chat knows nobody who could be listed."""
+        return PEOPLE in self.looks
+
+    def is_of_file(self, here: Home) -> bool:
+        return bool(here.file) and self.home.file == here.file
+
+    @property
     def title(self) -> str:
         """Who answers, for people."""
         none = "No hookgate of this configuration file or workspace is running; the one"
@@ -74,8 +84,8 @@ class Running:
 
 
 def running(config_file: Path | None, control: Path | None, looks: str = "") -> Running:
-    """The one at `control`; without it that of this file, of this workspace, else the newest. `looks`: of those that
-    can be asked this.
+    """The one at `control`; without it that of this file, of this workspace, else the newest; of several here the one
+    that serves. `looks`: of those that can be asked this.
 
     Raises NothingRunning.
     """
@@ -86,12 +96,12 @@ def running(config_file: Path | None, control: Path | None, looks: str = "") -> 
         for found in _all(here):
             if looks and looks not in found.looks:
                 continue
-            if found.home.file and found.home.file == here.file:
+            if found.serves and found.is_of_file(here):
                 return found
             others.append(found)
     except NothingRunning as error:
         raise NothingRunning(unasked(config_file) or str(error)) from None
-    for it in sorted(others, key=lambda it: it.strange):
+    for it in sorted(others, key=lambda it: (it.strange, not it.is_of_file(here), not it.strange and not it.serves)):
         return it
     raise NothingRunning(unasked(config_file) or f"no hookgate is running ({_none_answers()})")
 
