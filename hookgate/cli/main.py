@@ -11,7 +11,7 @@ import click
 
 from hookgate import __version__
 from hookgate.cli.completion import completed, completion
-from hookgate.cli.exits import guarded, needing_gateway, run
+from hookgate.cli.exits import guarded, needing_gateway, run, written
 from hookgate.cli.names import kept_names, method_names, model_names, page_names
 from hookgate.cli.options import FILE, FOLDER, Group, config_option, control_option, ext_option, json_option
 from hookgate.cli.zot_words import ZotsChat, own_words, renamed, taken
@@ -44,7 +44,8 @@ class Watched(Group):
     still being imported, or where it has no say about it."""
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
-        return super().parse_args(ctx, own_words(args, self))
+        with written():
+            return super().parse_args(ctx, own_words(args, self))
 
     def list_commands(self, ctx: click.Context) -> list[str]:
         return sorted({*super().list_commands(ctx), *ELSEWHERE})
@@ -57,7 +58,7 @@ class Watched(Group):
     def invoke(self, ctx: click.Context) -> Any:  # noqa: ANN401 - as click has it
         from hookgate.processes.guardian import under_guardian
 
-        with under_guardian():
+        with under_guardian(), written():
             try:
                 return super().invoke(ctx)
             except KeyboardInterrupt:

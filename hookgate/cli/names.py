@@ -119,7 +119,13 @@ def conversation_ids(typed: Typed) -> Iterable[str]:
 
 
 def request_ids(typed: Typed) -> Iterable[str]:
-    return _told(typed, "approvals.list", "request") or _stored(typed, "requests")
+    from hookgate.cli.running import all_ours
+    from hookgate.control.client import call
+
+    with _in_time():
+        paths = [typed.control] if typed.control else all_ours(typed.config_file, "approvals.list")
+        rows = [row for path in paths for row in cast("list[dict[str, Any]]", call(path, "approvals.list"))]
+    return [str(it["request"]) for it in rows] or _stored(typed, "requests")
 
 
 def person_names(typed: Typed) -> Iterable[str]:

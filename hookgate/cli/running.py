@@ -1,4 +1,5 @@
-"""Which of the running gateways a command means: that of its configuration file, else of its workspace.
+"""Which of the running gateways a command means: that of its configuration file, else of its workspace; of several
+the one that serves.
 
 Who only looks is content with the newest of the others, and is told whose it is; a change is never asked of those.
 """
@@ -19,6 +20,7 @@ from hookgate.protocol.dataclasses import dataclass, replace
 
 T = TypeVar("T")
 
+PEOPLE = "people.list"
 ABOUT_S = 5.0
 """One that is stuck must not keep the others from being asked."""
 
@@ -49,6 +51,14 @@ class Running:
     journal: str = ""
 
     @property
+    def serves(self) -> bool:
+        """Whether it has channels: a chat knows nobody who could be listed."""
+        return PEOPLE in self.looks
+
+    def is_of_file(self, here: Home) -> bool:
+        return bool(here.file) and self.home.file == here.file
+
+    @property
     def title(self) -> str:
         """Who answers, for people."""
         none = "No hookgate of this configuration file or workspace is running; the one"
@@ -74,8 +84,8 @@ class Running:
 
 
 def running(config_file: Path | None, control: Path | None, looks: str = "") -> Running:
-    """The one at `control`; without it that of this file, of this workspace, else the newest. `looks`: of those that
-    can be asked this.
+    """The one at `control`; without it that of this file, of this workspace, else the newest; of several here the one
+    that serves. `looks`: of those that can be asked this.
 
     Raises NothingRunning.
     """
@@ -86,12 +96,12 @@ def running(config_file: Path | None, control: Path | None, looks: str = "") -> 
         for found in _all(here):
             if looks and looks not in found.looks:
                 continue
-            if found.home.file and found.home.file == here.file:
+            if found.serves and found.is_of_file(here):
                 return found
             others.append(found)
     except NothingRunning as error:
         raise NothingRunning(unasked(config_file) or str(error)) from None
-    for it in sorted(others, key=lambda it: it.strange):
+    for it in sorted(others, key=lambda it: (it.strange, not it.is_of_file(here), not it.strange and not it.serves)):
         return it
     raise NothingRunning(unasked(config_file) or f"no hookgate is running ({_none_answers()})")
 
@@ -173,13 +183,17 @@ def ours(config_file: Path | None, control: Path | None, looks: str = "") -> Pat
     a rule. `looks`: of several the one that can be asked this, which changes nothing. Raises NothingRunning where it
     was named and nobody listens."""
     if looks and control is None:
-        here = _here(config_file)
-        # Before the first start there is no folder to look in.
-        with suppress(NothingRunning):
-            return next((it.path for it in _all(here) if not it.strange and looks in it.looks), None)
-        return None
+        return next(all_ours(config_file, looks), None)
     found = running_or_none(config_file, control)
     return None if found is None or found.strange else found.path
+
+
+def all_ours(config_file: Path | None, looks: str) -> Iterator[Path]:
+    """The same of every one that can be asked this, the newest first: a chat runs beside a gateway."""
+    here = _here(config_file)
+    # Before the first start there is no folder to look in.
+    with suppress(NothingRunning):
+        yield from (it.path for it in _all(here) if not it.strange and looks in it.looks)
 
 
 def _all(here: Home) -> Iterator[Running]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from hookgate.protocol.media import inline
+from hookgate.protocol.chat.media import inline
 
 
 def as_text(name: str, given: object) -> str:

@@ -112,19 +112,13 @@ class Runtime(Verbs):
             raise ConfigError(broken[0].text)
         return opened
 
-    async def __aexit__(
+    def __aexit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> bool | None:
+    ) -> Awaitable[bool | None]:
         entered, self._entered, self._open = self._entered, None, None
         if entered is None:
             raise RuntimeError("this runtime is not open")
-        try:
-            return await entered.__aexit__(kind, error, trace)
-        except BaseExceptionGroup as group:
-            if [*map(id, _leaves(group))] == [*map(id, _leaves(error))]:
-                # Nothing but what the program itself has raised: that goes on as it is.
-                return False
-            raise
+        return _left(entered, kind, error, trace)
 
     def chat(self, chat_id: str, *, chat_type: str = "", sender: str = "", thread: str = "") -> RuntimeChat:
         """A conversation of its own, as hooks, rules and routes match it, and the same again under the same `chat_id`
@@ -191,6 +185,21 @@ class RuntimeChat(Verbs):
     @property
     def _chat(self) -> Chat:
         return self._at
+
+
+async def _left(
+    entered: AbstractAsyncContextManager[_Opened],
+    kind: type[BaseException] | None,
+    error: BaseException | None,
+    trace: TracebackType | None,
+) -> bool | None:
+    """Nothing but what the program itself has raised goes on as it is."""
+    try:
+        return await entered.__aexit__(kind, error, trace)
+    except BaseExceptionGroup as group:
+        if [*map(id, _leaves(group))] == [*map(id, _leaves(error))]:
+            return False
+        raise
 
 
 def _leaves(error: BaseException | None) -> Iterator[BaseException]:

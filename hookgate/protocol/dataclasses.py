@@ -150,8 +150,9 @@ class _Opened(dict[type[Any], type[Any]]):
 
     def __missing__(self, cls: type[Any]) -> type[Any]:
         members = {"__slots__": (), "__setattr__": object.__setattr__, "__delattr__": object.__delattr__}
-        opened = self[cls] = type(cls)(cls.__name__, (cls,), members)
-        return opened
+        kind: Callable[..., type[Any]] = type(cls)
+        self[cls] = kind(cls.__name__, (cls,), members)
+        return self[cls]
 
 
 _OPENED = _Opened()

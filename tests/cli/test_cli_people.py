@@ -1,8 +1,11 @@
-"""`hookgate approvals` and `hookgate audit` where no gateway runs: a decision is stored in the file."""
+"""`hookgate approvals` and `hookgate audit` where no gateway runs, a decision being stored in the file, and where
+several run."""
 
 from __future__ import annotations
 
+import json
 import shutil
+from contextlib import AsyncExitStack
 from pathlib import Path
 from time import time
 
@@ -16,7 +19,10 @@ from hookgate.config import parse
 from hookgate.store.journal import open_journal
 from hookgate.store.journal.audit.anchors import anchor_file
 from tests.approvals.asking import STEP, House, Person
+from tests.cli.program import PROMPT, configured, open_pipes, run
+from tests.cli.test_completion import offered
 from tests.cli.test_journal import hookgate, said, write_config
+from tests.model_server import calls, open_model_server
 
 
 @pytest.fixture
@@ -57,6 +63,32 @@ async def test_a_role_that_nothing_names_is_noted_with_the_one_that_was_meant(tm
     config = parse(lists, tmp_path / "hookgate.toml")
     assert [unnamed(it, config) for it in ("operator", "approver", "ops", "interns")] == [""] * 4
     assert "(did you mean 'ops'?)" in unnamed("opss", config)
+
+
+async def test_what_waits_in_any_of_several_that_run_here_is_listed_and_decided(tmp_path: Path) -> None:
+    async with AsyncExitStack() as stack:
+        server = await stack.enter_async_context(open_model_server(*[calls(("1", "ls", "{}"))] * 2))
+        file = configured(tmp_path, server.base_url, '[[approvals]]\ntools = ["ls"]\n') / "hookgate.toml"
+        file.write_text(file.read_text().replace("enabled = false", "enabled = true", 1))
+        older, newer = [
+            await stack.enter_async_context(open_pipes(tmp_path, "chat", "--yes-from-stdin")) for _ in range(2)
+        ]
+        await newer.sees(PROMPT)
+        await older.line("look")
+        await older.sees("allow? ")
+        [waits] = json.loads((await run(tmp_path, "approvals", "--json")).stdout)
+        await newer.type("look\n")
+        await newer.sees("allow? ")
+        own, both = waits["request"], (await run(tmp_path, "approvals")).stdout.decode().splitlines()
+        assert {line.split()[0] for line in both} > {own}
+        assert await offered(tmp_path, "approvals", "decide", own[:4]) == [own]
+        assert (await run(tmp_path, "approvals", "decide", own[:8], "no")).stdout == b"Refused.\n"
+        await older.sees("denied by approval")
+        late = await run(tmp_path, "approvals", "decide", own[:8], "yes")
+        assert late.stderr == b"hookgate: operator has refused it already.\n"
+        short, unknown = [(await run(tmp_path, "approvals", "decide", it, "yes")).stderr for it in ("abc", "wxyz")]
+        assert short.startswith(b"hookgate: Say more of its id")
+        assert unknown == b"hookgate: There is no such request.\n"
 
 
 async def test_what_waits_is_listed_and_decided_in_the_file(waiting: tuple[Path, str]) -> None:

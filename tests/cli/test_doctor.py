@@ -20,7 +20,7 @@ from hookgate.config import parse
 from hookgate.protocol.journal.keys import Key
 from hookgate.store.journal import open_journal
 from tests.cli.mcp.test_mcp import server
-from tests.cli.program import DEADLINE_S, HOOKGATE, configured, environment, none_left, open_fifo
+from tests.cli.program import DEADLINE_S, HOOKGATE, configured, environment, none_left, open_fifo, run
 from tests.cli.zot.zot_folders import extension, installed, project
 from tests.model_server import fails, open_model_server, says
 from tests.preloaded.running import run_preloaded
@@ -128,6 +128,17 @@ async def test_every_mistake_of_the_configuration_is_a_finding_and_the_machine_i
     assert [name in found.text for name in ("sandbx", "max_tols")] == [True, True]
     missing = await doctor(tmp_path, "--config", "no.toml")
     assert missing.findings["no.toml"] == Finding("no.toml", "broken", "no.toml: there is no such file")
+
+
+async def test_what_keeps_a_start_from_beginning_is_broken_and_a_name_that_covers_nothing_is_a_note(
+    tmp_path: Path,
+) -> None:
+    configured(tmp_path, NOWHERE, '[[approvals]]\ntools = ["bsh"]\n[tools]\nenabled = ["raed"]\n')
+    refused, found = await run(tmp_path, "chat"), await doctor(tmp_path)
+    why = refused.stderr.decode().removeprefix("hookgate: ").removesuffix("\n")
+    told = [(it["state"], it["what"]) for it in json.loads(found.text)["findings"] if it["group"] == "configuration"]
+    noted = "tools.enabled: 'raed' covers no built-in tool (did you mean 'read'?)"
+    assert (found.status, told[1:]) == (1, [("broken", why), ("note", noted)])
 
 
 async def test_folders_that_cannot_be_written_are_broken_only_where_something_needs_them(tmp_path: Path) -> None:

@@ -2,9 +2,15 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+from subprocess import PIPE, run
+
+import pytest
+
 from hookgate.config import ConfigError
 from hookgate.hooks.children.supervise import RequiredHookFailed
-from hookgate.program.endings import CONFIGURATION, INTERRUPTED, ending
+from hookgate.program.endings import CONFIGURATION, INTERRUPTED, PIPE_CLOSED, ending
+from tests.cli.program import DEADLINE_S, HOOKGATE, environment
 
 
 def test_several_interrupts_at_once_are_one() -> None:
@@ -23,3 +29,15 @@ def test_things_to_mend_that_come_at_once_have_a_line_each() -> None:
 
 def test_what_is_a_fault_of_ours_keeps_its_traceback_whatever_else_there_is() -> None:
     assert ending(BaseExceptionGroup("", [KeyboardInterrupt(), ValueError("ours")])) is None
+
+
+@pytest.mark.parametrize("words", ["--help", "--version", "chat --help", "completion zsh", "docs"])
+def test_what_cannot_be_printed_is_a_line_or_none_and_a_status(tmp_path: Path, words: str) -> None:
+    line = " ".join([*HOOKGATE, words])
+
+    def told(line: str) -> str:
+        ended = run(["/bin/sh", "-c", line], env=environment(tmp_path), stderr=PIPE, timeout=DEADLINE_S, text=True)
+        return ended.stderr
+
+    assert told(f"{line} >/dev/full; echo $? >&2") == "hookgate: output: No space left on device\n1\n"
+    assert told(f"({line}; echo $? >&2) | :") == f"{PIPE_CLOSED}\n"

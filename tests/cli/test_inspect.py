@@ -339,6 +339,12 @@ def test_names_that_match_nothing_known_are_notes(checked: Checked) -> None:
     ]
 
 
+@with_and_without("bwrap")
+def test_a_match_may_name_every_agent_that_there_is(checked: Checked) -> None:
+    [noted] = checked('[agents.ops]\n[[approvals]]\ntools = ["ls"]\nagents = ["ops", "main", "opps"]\n')
+    assert noted == "approvals.0.agents: 'opps' covers no agent (did you mean 'ops'?)"
+
+
 @pytest.mark.parametrize(
     ("section", "noted"),
     [

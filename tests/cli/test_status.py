@@ -13,7 +13,7 @@ from typing import Any
 import trio
 
 from hookgate.cli.printing import lasting
-from tests.cli.program import open_terminal, run
+from tests.cli.program import PROMPT, open_pipes, open_terminal, run
 from tests.serve.gateway import configured
 from tests.serve.started import says, serving
 
@@ -110,6 +110,22 @@ async def test_what_is_wrong_comes_first_for_people_for_scripts_and_live(tmp_pat
     none = await run(tmp_path, "status")
     assert (none.returncode, none.stdout) == (2, b"")
     assert none.stderr.decode().startswith("hookgate: no hookgate is running")
+
+
+async def test_of_a_gateway_and_a_chat_of_one_configuration_the_gateway_is_meant(tmp_path: Path) -> None:
+    settings = configured(tmp_path, '[channels.web]\nkind = "web"\n', SCRIPT)
+    assert settings.file is not None
+    settings.file.write_text(settings.file.read_text().replace("[control]\nenabled = false\n", ""))
+    async with serving(tmp_path) as (process, _client):
+        alone = (await told(tmp_path))[1]["pid"]
+        async with open_pipes(tmp_path, "chat") as screen:
+            await screen.sees(PROMPT)
+            asked = ("status", "--json"), ("control", "gateway.about"), ("channels", "--json")
+            status, about, channels = [json.loads((await run(tmp_path, *words)).stdout) for words in asked]
+            await screen.type("/quit\n")
+            assert await screen.ends() == 0
+        process.terminate()
+    assert (status["pid"], about["pid"], channels[0]["name"]) == (alone, alone, "web")
 
 
 def test_a_time_is_said_in_its_two_largest_units() -> None:

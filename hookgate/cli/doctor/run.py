@@ -9,6 +9,7 @@ from pathlib import Path
 from hookgate import config as configuration
 from hookgate.assembly.logs.opening import redacted_logs, set_up_logs
 from hookgate.assembly.redacting import make_redactor
+from hookgate.cli.doctor.amiss import amiss
 from hookgate.cli.doctor.extensions import extensions
 from hookgate.cli.doctor.finding import Examined, Finding, broken, count, note, ok
 from hookgate.cli.doctor.folders import folders
@@ -84,7 +85,8 @@ def _examined(flags: DoctorFlags) -> tuple[Examined, list[Finding]]:
         config, path = configuration.load(flags.config_file)
     except ConfigError as error:
         return usual, [broken(str(file), line) for line in (error.first, *error.others)]
-    return Examined(config, path, path.parent, flags.online, flags.ext), [ok(str(file), "it can be read")]
+    it = Examined(config, path, path.parent, flags.online, flags.ext)
+    return it, [ok(str(file), "it can be read"), *amiss(it, str(file))]
 
 
 async def _looked(group: str, look: Group, it: Examined) -> Sequence[Finding]:

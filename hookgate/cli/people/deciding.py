@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, cast
 
@@ -9,8 +10,8 @@ from hookgate.channels.printable import printable
 from hookgate.cli.journal.file import journal_of
 from hookgate.cli.journal.place import JournalChoice
 from hookgate.cli.printing import failed, say, say_rows, table, width_shown
-from hookgate.cli.running import asked, running_for, running_or_none
-from hookgate.control.client import NothingRunning, call
+from hookgate.cli.running import Running, all_ours, running_for, running_or_none
+from hookgate.control.client import ControlFailed, NothingRunning, call, read_rows
 from hookgate.operations.approvals import Waiting, decide, waiting_rows
 from hookgate.program.endings import FAILED
 from hookgate.program.signals import run_interruptibly
@@ -31,6 +32,7 @@ class Said:
     grant: str
 
 
+LISTING = "approvals.list"
 COLUMNS = ("request", "session", "tool", "arguments")
 
 
@@ -52,9 +54,7 @@ def decide_request(said: Said, config_file: Path | None, control: Path | None) -
         outcome = run_interruptibly(_decide_stored, file, said)
     else:
         running.tell()
-        given: dict[str, Json] = {"request": said.request, "approved": said.approved}
-        answer = call(running.path, "approvals.decide", {**given, "reason": said.reason, "grant": said.grant})
-        outcome = Outcome(**cast("dict[str, Any]", answer))
+        outcome = _decide_running(_sockets(running, config_file, control), said)
     (say if outcome.counted else failed)(printable(outcome.text))
     return 0 if outcome.counted else FAILED
 
@@ -65,8 +65,10 @@ def _waiting(
     """And whose they are, where that is not plain."""
     running = running_or_none(config_file, control)
     if running is not None:
-        rows, title = asked("approvals.list", Waiting, running, tell=as_json)
-        return rows, (title,) if running.strange else ()
+        if as_json:
+            running.tell()
+        held = _held(_sockets(running, config_file, control))
+        return tuple(row for row, _path in held.values()), (running.title,) if running.strange else ()
     from hookgate.store.journal.decisions import open_requests
 
     file = journal_of(JournalChoice(config_file))
@@ -74,6 +76,47 @@ def _waiting(
         return (), ()
     with open_look_at(file) as tables:
         return waiting_rows(it.request for it in open_requests(tables)), ()
+
+
+def _sockets(running: Running, config_file: Path | None, control: Path | None) -> list[Path]:
+    """Of this one, and unless it was named or is another's, of what else runs of this configuration or workspace."""
+    named = control is not None or running.strange
+    others = () if named else all_ours(config_file, LISTING)
+    return [running.path, *(it for it in others if it != running.path)]
+
+
+def _held(paths: Sequence[Path]) -> dict[str, tuple[Waiting, Path]]:
+    """By its id all that waits there, each with the socket where it is decided. Those that share a database have the
+    same."""
+    held = dict[str, tuple[Waiting, Path]]()
+    for path in paths:
+        try:
+            rows = read_rows(Waiting, call(path, LISTING))
+        except (NothingRunning, ControlFailed):
+            if path == paths[0]:
+                raise
+            # One of the others that ends meanwhile has nothing that waits.
+            continue
+        held |= {row.request: (row, path) for row in rows if row.request not in held}
+    return held
+
+
+def _decide_running(paths: Sequence[Path], said: Said) -> Outcome:
+    """By the one that has it; what no longer waits any of them may know."""
+    from hookgate.approvals.decide import UNKNOWN, meant
+
+    held = _held(paths)
+    found = [it for it in held if it.startswith(said.request)]
+    id_ = meant(said.request, found) if found else said.request
+    if isinstance(id_, Outcome):
+        return id_
+    given: dict[str, Json] = {"request": id_, "approved": said.approved, "reason": said.reason, "grant": said.grant}
+    outcome = UNKNOWN
+    for path in [held[id_][1]] if found else paths:
+        outcome = Outcome(**cast("dict[str, Any]", call(path, "approvals.decide", given)))
+        if outcome.state != "unknown":
+            break
+    return outcome
 
 
 async def _decide_stored(file: JournalPlace, said: Said) -> Outcome:

@@ -108,7 +108,7 @@ def _described(row: Listed) -> list[str]:
         return [*lines, f"shadowed by {row.shadowed_by}"]
     lines += [f"description: {row.description or '(none)'}"]
     lines += [f"the model reads instead: {row.override}"] if row.override else []
-    lines += [f"flags: {_cells(row)[3] or '-'}", f"timeout: {row.timeout_s:g} s"]
+    lines += [f"flags: {_cells(row)[3] or '-'}", f"timeout: {row.timeout_s:.10g} s"]
     lines += [f"approval: a person is asked by rule {_rules(row)}"] if row.approval else []
     wishes = {name: wish for name, wish in row.preference.items() if wish not in (None, {}, [])}
     lines += [f"preference: {json.dumps(wishes, ensure_ascii=False)}"] if wishes else []

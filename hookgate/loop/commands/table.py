@@ -168,10 +168,10 @@ class Commands:
         """What a line that begins so could become: a command, or one with what may stand behind it."""
         name, blank, begins = text.partition(" ")
         if not blank:
-            return [f"/{it.name}" for it in self.listed(chat) if f"/{it.name}".startswith(name)]
+            return [f"/{it.name}" for it in self.listed(chat) if f"/{it.name}".startswith(name.lower())]
         command = self.named(name[1:], chat)
         words = await command.completes(chat) if command is not None and command.takes else ()
-        return [f"{name} {word}" for word in words if word.startswith(begins)]
+        return [f"{name} {word}" for word in words if word.startswith(begins.lstrip())]
 
     def read(self, inbound: Inbound) -> Invocation | None:
         """The command that a message is; None for everything else."""

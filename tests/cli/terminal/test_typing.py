@@ -433,6 +433,16 @@ async def test_a_history_that_is_broken_is_a_line_and_no_end(tmp_path: Path, bro
         await screen.type(CTRL_U)
 
 
+async def test_what_is_said_of_the_history_goes_on_with_a_word(tmp_path: Path) -> None:
+    kept = tmp_path / KEPT
+    kept.parent.mkdir(parents=True)
+    kept.write_bytes(b"no\n")
+    size = (20, len(f"! 1 lines of the history ({kept}) are none, and are passed over") - 2)
+    configured(tmp_path, "http://127.0.0.1:9/v1")
+    async with open_terminal(tmp_path, "chat", size=size) as screen:
+        await screen.stands(size, lambda rows: "over" in [row.strip() for row in rows])
+
+
 # --- completion ---------------------------------------------------------------------------------------------
 
 
@@ -447,6 +457,9 @@ async def test_tab_completes_commands_what_stands_behind_them_and_files(tmp_path
         await screen.stands(SIZE, last(">"))
         await screen.type("/mo\tp/li\t")
         await screen.stands(SIZE, last("> /model p/little"))
+        # In any case, and behind a blank of one's own.
+        await screen.type(f"{CTRL_C}/MO\t p/la\t")
+        await screen.stands(SIZE, last("> /model p/large"))
         await screen.type(f"{CTRL_C}look at @no\tto\tnow")
         await screen.stands(SIZE, last("> look at @notes/today.md now"))
         await screen.type(f"{CTRL_C}look at `no\tto\tnow or nowhere\t, not at")

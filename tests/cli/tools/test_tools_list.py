@@ -91,6 +91,11 @@ async def test_one_tool_is_shown_with_all_that_is_known_of_it(tmp_path: Path) ->
     assert "approval: a person is asked by rule shell" in (await tools(tmp_path, "show", "bash")).stdout
 
 
+async def test_a_long_time_that_a_tool_has_is_said_in_whole_numbers(tmp_path: Path) -> None:
+    shown = await tools(set_up(tmp_path, '[agent]\ndelegates_to = ["ops"]\n[agents.ops]\n'), "show", "delegate")
+    assert "\ntimeout: 2592000 s\n" in shown.stdout
+
+
 async def test_a_tool_that_is_not_there_is_said_with_what_may_be_meant(tmp_path: Path) -> None:
     ended = await tools(set_up(tmp_path), "show", "bsah")
     assert (ended.returncode, ended.stdout) == (1, "there is no tool 'bsah'; close: bash\n")

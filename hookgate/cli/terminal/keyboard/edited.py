@@ -62,7 +62,7 @@ class EditedKeyboard:
         """What has been typed so far; the editor's own."""
         self.posts = Posts()
         self.screen = LiveScreen(self.posts)
-        self.history = History(history, lambda line: self.screen.write(printable(line) + "\n"))
+        self.history = History(history, self._say)
         self._token = trio.lowlevel.current_trio_token()
         self._said, self._lines = trio.open_memory_channel[str](inf)
         self._question: LineQuestion | None = None
@@ -205,6 +205,10 @@ class EditedKeyboard:
             return trio.from_thread.run(soon, trio_token=self._token)
         return ()
 
+    def _say(self, line: str) -> None:
+        """A line of hookgate's own."""
+        self.screen.write(f"{wrapped(printable(line), screen_size()[0] - 1)}\n")
+
     def on_answer(self, question: LineQuestion, text: str | None) -> None:
         """The next question may stand there by now: that is another one."""
         if question is self._question and not question.over.is_set():
@@ -212,7 +216,7 @@ class EditedKeyboard:
             question.over.set()
         elif text is not None:
             over = OVER.format(json.dumps(printable(text), ensure_ascii=False))
-            self.screen.write(f"{wrapped(over, screen_size()[0] - 1)}\n")
+            self._say(over)
 
     def on_key(self, key: Key) -> None:
         if self._pressed is not None:
