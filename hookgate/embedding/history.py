@@ -23,7 +23,12 @@ def _shown(entry: Entry, redactor: Redactor) -> TranscriptMessage:
     content = message_content(message, is_error=message.is_error or message.content in (NO_RESULT, NOT_RUN))
     if message.role != "user":
         content = tuple(redacted(block, redactor) for block in content)
-    return TranscriptMessage(message.role, content, rfc3339(entry.at, "microseconds"))
+    return TranscriptMessage(message.role, content, timestamp(entry.at))
+
+
+def timestamp(at: float) -> str:
+    """When a message was said, in its event as in the transcript."""
+    return rfc3339(at, "microseconds")
 
 
 def redacted(block: Block, redactor: Redactor) -> Block:

@@ -9,7 +9,7 @@ from collections.abc import Callable
 
 import trio
 
-from hookgate.embedding.history import redacted_object, rfc3339
+from hookgate.embedding.history import redacted_object, timestamp
 from hookgate.embedding.metered import Ledger
 from hookgate.loop.sessions.transcript import NO_RESULT
 from hookgate.protocol.chat import Outbound
@@ -78,7 +78,7 @@ class Narration:
     def hear(self, told: Told) -> None:
         match told.payload:
             case Prompted(inbound=inbound, at=at):
-                self._tell(events.UserMessage(said(inbound.text, inbound.media), rfc3339(at) if at else told.time))
+                self._tell(events.UserMessage(said(inbound.text, inbound.media), timestamp(at) if at else told.time))
             case StepBegan(number=number):
                 self._open, self._speaking, self._has_text, self._line_breaks = True, False, False, PARAGRAPH
                 self._scene.ledger.begin()
@@ -88,7 +88,7 @@ class Narration:
             case LlmRetry():
                 self._put_down()
             case ReplyEnded() as reply:
-                self._reply(reply, rfc3339(reply.at) if reply.at else told.time)
+                self._reply(reply, timestamp(reply.at) if reply.at else told.time)
             case CallProgressed(call_id=call_id, piece=text):
                 self._tell(events.ToolProgress(call_id, text))
             case CallEnded() as ended:

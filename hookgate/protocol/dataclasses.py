@@ -150,7 +150,7 @@ class _Opened(dict[type[Any], type[Any]]):
 
     def __missing__(self, cls: type[Any]) -> type[Any]:
         members = {"__slots__": (), "__setattr__": object.__setattr__, "__delattr__": object.__delattr__}
-        kind: Callable[..., type[Any]] = type(cls)
+        kind: Any = type(cls)
         self[cls] = kind(cls.__name__, (cls,), members)
         return self[cls]
 
