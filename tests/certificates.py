@@ -50,3 +50,15 @@ def believed(certificate: Path) -> Generator[None]:
             yield
     finally:
         trust_store.cache_clear()
+
+
+@contextmanager
+def of_the_machine(certificate: Path) -> Generator[None]:
+    """As an authority that whoever runs hookgate has named."""
+    trust_store.cache_clear()
+    try:
+        with pytest.MonkeyPatch.context() as patching:
+            patching.setenv("SSL_CERT_FILE", str(certificate))
+            yield
+    finally:
+        trust_store.cache_clear()

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import zlib
 from collections.abc import Callable, Sequence
-from functools import cache
 from typing import TYPE_CHECKING
 
 import trio
@@ -18,8 +17,6 @@ from hookgate.protocol.values.effects import NetEffect
 from hookgate.tools.errors import ToolError
 
 if TYPE_CHECKING:
-    import ssl
-
     import httpx
 
 OP = "web_fetch"
@@ -109,9 +106,9 @@ def _port(url: httpx.URL) -> int:
 async def _first_reachable(url: httpx.URL, addresses: Sequence[str]) -> Answer:
     import httpx
 
-    trust: ssl.SSLContext | bool = False
-    if url.scheme == "https":
-        trust = await trio.to_thread.run_sync(_trust)
+    from hookgate.network.https import trust_store
+
+    trust = await trio.to_thread.run_sync(trust_store) if url.scheme == "https" else False
     # A bare transport: a client would take a redirect apart by itself, and stumble over a malformed one.
     async with httpx.AsyncHTTPTransport(verify=trust, trust_env=False) as transport:
         failure: Exception | None = None
@@ -134,14 +131,6 @@ def _words(error: BaseException | None) -> str:
             return str(error)
         last, error = error, error.__cause__ or error.__context__
     return type(last).__name__
-
-
-@cache
-def _trust() -> ssl.SSLContext:
-    """Loading the trust store takes about 100 ms, so once, in a thread."""
-    import httpx
-
-    return httpx.create_ssl_context(trust_env=False)
 
 
 async def _get(transport: httpx.AsyncHTTPTransport, url: httpx.URL, address: str) -> Answer:

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import json
+import ssl
 from collections.abc import AsyncGenerator, Awaitable, Callable
 from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, cast
 
 import trio
 
@@ -93,12 +94,15 @@ async def _asked(stream: trio.SocketStream) -> Asked | None:
 
 
 @asynccontextmanager
-async def serving(bend: Bend | None = None, session: str = "") -> AsyncGenerator[Site]:
+async def serving(
+    bend: Bend | None = None, session: str = "", tls: ssl.SSLContext | None = None
+) -> AsyncGenerator[Site]:
     site = Site(bend, session)
 
     async def served(stream: trio.SocketStream) -> None:
+        inside = trio.SSLStream(stream, tls, server_side=True, https_compatible=True) if tls is not None else stream
         async with stream:
-            await site.answer(stream)
+            await site.answer(cast("trio.SocketStream", inside))
 
     async with trio.open_nursery() as nursery:
         listeners = await nursery.start(_served, served)

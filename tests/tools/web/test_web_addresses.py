@@ -11,8 +11,7 @@ from website import Names, Site, get, kind, page, reply, serving
 
 from hookgate.network import addresses
 from hookgate.network.addresses import is_public
-from hookgate.tools.web import fetch as module
-from tests.certificates import certified
+from tests.certificates import certified, of_the_machine
 
 # --- redirects ----------------------------------------------------------------------------------------------
 
@@ -137,19 +136,16 @@ async def test_a_proxy_of_the_environment_is_not_used(site: Site, monkeypatch: p
     assert (await get(site.url("/"))).for_llm.endswith("direct")
 
 
-async def test_a_certificate_is_checked_against_the_name_not_the_address(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+async def test_a_certificate_is_checked_against_the_name_not_the_address(tmp_path: Path) -> None:
     key, certificate = certified(tmp_path, "good.test")
     server = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
     server.load_cert_chain(certificate, key)
-    trusting = ssl.create_default_context(cafile=str(certificate))
-    monkeypatch.setattr(module, "_trust", lambda: trusting)
     names = Names({"good.test": [["127.0.0.1"]], "bad.test": [["127.0.0.1"]]})
     trio.socket.set_custom_hostname_resolver(names)
-    async with serving(server) as site:
-        site.routes["/"] = page("private", "text/plain")
-        assert (await get(f"https://good.test:{site.port}/")).for_llm.endswith("private")
-        refused = await get(f"https://bad.test:{site.port}/")
+    with of_the_machine(certificate):
+        async with serving(server) as site:
+            site.routes["/"] = page("private", "text/plain")
+            assert (await get(f"https://good.test:{site.port}/")).for_llm.endswith("private")
+            refused = await get(f"https://bad.test:{site.port}/")
     assert kind(refused) == "transient"
     assert "certificate" in refused.for_llm

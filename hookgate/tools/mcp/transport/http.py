@@ -5,14 +5,14 @@ Knows no tool. Everything that the SDK would let bring a connection down, or kee
 
 from __future__ import annotations
 
-import ssl
 from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager
-from functools import cache
+from functools import partial
 from typing import TYPE_CHECKING
 
 import trio
 
+from hookgate.network.causes import is_tls
 from hookgate.protocol.framing import MAX_MESSAGE_BYTES
 from hookgate.tools.mcp.server import ServerSpec
 from hookgate.tools.mcp.transport.answers import CLOSED, bounded, members, refusal
@@ -40,8 +40,10 @@ async def open_http(spec: ServerSpec, tap: Tap) -> AsyncGenerator[TransportStrea
     import httpx2
     from mcp.client.streamable_http import streamable_http_client
 
+    from hookgate.network.https import trust_store
+
     endpoint = await checked(spec.url, spec.token, spec.allow_private)
-    trust = await trio.to_thread.run_sync(_trust) if spec.url.startswith("https:") else _no_trust()
+    trust = await trio.to_thread.run_sync(partial(trust_store, tls=spec.url.startswith("https:")))
     route = _Route(spec, endpoint, tap, httpx2.AsyncHTTPTransport(verify=trust, trust_env=False))
     headers = {"User-Agent": "hookgate", "Accept-Encoding": "identity"}
     if spec.token is not None:
@@ -53,19 +55,6 @@ async def open_http(spec: ServerSpec, tap: Tap) -> AsyncGenerator[TransportStrea
         streamable_http_client(spec.url, http_client=client, max_sse_event_size=MAX_MESSAGE_BYTES) as (read, write),
     ):
         yield ReadTap(read, tap), WriteTap(write, tap)
-
-
-@cache
-def _trust() -> ssl.SSLContext:
-    """Loading the trust store takes about 100 ms, so once, in a thread."""
-    import httpx2
-
-    return httpx2.create_ssl_context(trust_env=False)
-
-
-@cache
-def _no_trust() -> ssl.SSLContext:
-    return ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
 
 
 class _Route:
@@ -92,16 +81,19 @@ class _Route:
 
         patience = None if request.method == "GET" else self._spec.timeout_s + GRACE_S
         limits = httpx2.Timeout(CONNECT_S, read=patience, write=patience, pool=CONNECT_S)
+        why = f"{self._endpoint.host} cannot be reached"
         for address in self._endpoint.addresses:
             try:
                 response = await self.inner.handle_async_request(_addressed(request, address, limits))
-            except (httpx2.ConnectError, httpx2.ConnectTimeout):
+            except (httpx2.ConnectError, httpx2.ConnectTimeout) as error:
+                if is_tls(error):
+                    why = f"{self._endpoint.host} could not prove who it is (TLS failed)"
                 continue
             if response.status_code == 404 and "mcp-session-id" in request.headers:
                 self._tap.ending.end("the server has forgotten this connection")
             return await bounded(request, response, self._tap, _Sender(self, request))
-        self._tap.ending.end(f"{self._endpoint.host} cannot be reached")
-        raise httpx2.ConnectError(f"{self._endpoint.host} cannot be reached")
+        self._tap.ending.end(why)
+        raise httpx2.ConnectError(why)
 
 
 class _Sender:

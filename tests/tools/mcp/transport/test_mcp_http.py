@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import gzip
 import json
+import ssl
+from pathlib import Path
 
 import pytest
 import trio
@@ -13,6 +15,7 @@ from hookgate.tools.errors import ToolError
 from hookgate.tools.mcp.server import ConnectFailed, ServerSpec
 from hookgate.tools.mcp.transport import http
 from hookgate.tools.mcp.transport.endpoint import checked
+from tests.certificates import certified, of_the_machine
 from tests.tools.mcp.benches import opened
 from tests.tools.mcp.web import Asked, answer, reply, serving
 
@@ -46,6 +49,21 @@ async def test_a_token_goes_over_https_or_to_this_machine_alone() -> None:
     for url, private in (("http://93.184.216.34/mcp", False), ("http://10.0.0.1/mcp", True)):
         with pytest.raises(ConnectFailed, match="over https only"):
             await checked(url, "token", allow_private=private)
+
+
+async def test_an_authority_of_the_machine_counts_for_a_server_as_for_a_model(tmp_path: Path) -> None:
+    key, certificate = certified(tmp_path, "localhost")
+    server = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    server.load_cert_chain(certificate, key)
+    async with serving(tls=server) as site:
+        spec = site.spec(url=f"https://localhost:{site.port}/mcp")
+        with of_the_machine(certificate):
+            async with opened() as bench:
+                await bench.connections.connect(spec)
+                assert bench.names == ["web__echo", "web__slow"]
+        async with opened() as bench:
+            with pytest.raises(ToolError, match="could not prove who it is"):
+                await bench.connections.connect(spec)
 
 
 async def test_a_refusal_does_not_tell_the_address() -> None:
