@@ -6,7 +6,7 @@ from collections.abc import Callable, Collection
 
 import structlog
 
-from hookgate.approvals.binding import PEOPLE_CHANGED, Refused, Subject
+from hookgate.approvals.binding import PEOPLE_CHANGED, NotApproved, Subject
 from hookgate.approvals.decide import is_silence, refusal_reason
 from hookgate.approvals.deciders import Deciders
 from hookgate.approvals.places import Place, nobody_reached, places
@@ -31,18 +31,18 @@ class Asking:
     ) -> None:
         self._decisions, self._around, self._waiting, self._deciders = decisions, around, waiting, deciders
 
-    async def put(self, subject: Subject, wish: Wish, in_force: str, channel: Channel) -> Standing | Refused:
+    async def put(self, subject: Subject, wish: Wish, in_force: str, channel: Channel) -> Standing | NotApproved:
         """Its yes, or why there is none."""
         around, emit, may = self._around, self._around.emit, self._deciders()
         if subject.may_not_wait:
-            return Refused(wish.asked_by, subject.may_not_wait)
+            return NotApproved(wish.asked_by, subject.may_not_wait)
         if not wish.approvers:
             wish = replace(wish, approvers=may.limit(subject.step.chat))
         shown = request_of(subject, wish, around.directory, around.redactor)
         deciders, here = may.of(shown), Place(channel, subject.step.chat)
         where = places(here, wish.terms.ask_in, around.channels, deciders)
         if why := nobody_reached(shown, where, deciders, may.people, may.limit(shown.chat)):
-            return Refused(wish.asked_by, why)
+            return NotApproved(wish.asked_by, why)
         standing = await self._stored(subject, wish, in_force, shown, where)
         # It may have been asked before: then what was shown counts, and what was said.
         stored = standing.request
@@ -58,7 +58,7 @@ class Asking:
             raise PolicyChanged(standing.why)
         if standing.state != "approved":
             ends_turn = wish.terms.on_expiry == "stop" and is_silence(standing)
-            return Refused(f"approval:{stored.id}", refusal_reason(standing), ends_turn)
+            return NotApproved(f"approval:{stored.id}", refusal_reason(standing), ends_turn)
         return standing
 
     async def _stored(

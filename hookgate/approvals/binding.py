@@ -54,7 +54,7 @@ class Permit:
 
 
 @dataclass(frozen=True)
-class Refused:
+class NotApproved:
     """`denied_by` is `approval:ID`; `reason` is what the model is told. `ends_turn`: it is not asked to go on."""
 
     denied_by: str

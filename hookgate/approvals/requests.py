@@ -17,8 +17,8 @@ from hookgate.approvals.binding import (
     PEOPLE_CHANGED,
     RULES_CHANGED,
     SCRIPT_CHANGED,
+    NotApproved,
     Permit,
-    Refused,
     Subject,
     policy,
 )
@@ -104,7 +104,7 @@ class Approvals:
 
     # --- a call ---
 
-    async def settle(self, subject: Subject, wishes: Sequence[Wish], channel: Channel) -> Refused | Permit:
+    async def settle(self, subject: Subject, wishes: Sequence[Wish], channel: Channel) -> NotApproved | Permit:
         """Ask for each wish in turn. Raises PolicyChanged where the rules have changed meanwhile: the call has to be
         judged again."""
         subject = replace(subject, files=await self._files(subject.call))
@@ -118,7 +118,7 @@ class Approvals:
             among = f"question {number} of {len(wishes)}" if len(wishes) > 1 else ""
             placed = replace(subject, place=", ".join(filter(None, (subject.place, among))))
             asked = await self._asking.put(placed, wish, policy(wishes), channel)
-            if isinstance(asked, Refused):
+            if isinstance(asked, NotApproved):
                 return asked
             approvals.append(Approval(asked.request.id, asked.request.digest))
             vote = asked.votes[-1]

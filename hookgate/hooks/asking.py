@@ -26,7 +26,7 @@ from hookgate.protocol.hook.match import Observed
 from hookgate.protocol.hook.said import answer_members
 from hookgate.protocol.hook.stages import Question, Stage
 from hookgate.protocol.interfaces import Hook, Recall
-from hookgate.protocol.journal.values import Asked
+from hookgate.protocol.journal.values import AnswerKey
 from hookgate.protocol.values import Step
 
 log = structlog.get_logger("hookgate.hooks")
@@ -60,7 +60,7 @@ class Asking:
         hookgate's own costs less than that and is always asked."""
         asked = None
         if kept is not None and not mount.rules.inside:
-            asked = Asked(kept.subject, question.stage, mount.name, question.digest, mount.digest)
+            asked = AnswerKey(kept.subject, question.stage, mount.name, question.digest, mount.digest)
             if (before := await kept.find(asked)) is not None:
                 return before
         started, stage, failed = perf_counter_ns(), question.stage, False

@@ -27,7 +27,7 @@ from hookgate.protocol.values import Finished, LLMRequest
 
 Last = Respond | ReplyWith | Drop | Deny
 """Answers after which nobody else is asked."""
-Asked = tuple[Mount, Question]
+Consulted = tuple[Mount, Question]
 """A hook as it was when it was asked in this walk, and what it was asked."""
 Walked = tuple[Question, tuple[Mount, Last] | None]
 """Where a walk ended: the last question, and whose answer ended it early, if one did."""
@@ -57,7 +57,7 @@ class Walk:
         """
         if self.chains.audited:
             self.audit(question)
-        asked: dict[str, Asked] = {}
+        asked: dict[str, Consulted] = {}
         first, stage = question, question.stage
         while True:
             chains, seen, owner = self.chains, question, owner_of(question.tool) if owner_of else None
@@ -91,7 +91,7 @@ class Walk:
             if mount.rules.mode == "audit" and mount.stands_at(question.stage):
                 self.audits.put(mount, question)
 
-    async def _judged_again(self, question: Question, asked: Mapping[str, Asked]) -> Walked:
+    async def _judged_again(self, question: Question, asked: Mapping[str, Consulted]) -> Walked:
         """hookgate's own guards come before all hooks, so they have not seen what the hooks made of a call."""
         for mount in self.chains.matching(question):
             before = asked.get(mount.name)

@@ -101,18 +101,25 @@ class Turn:
 
     def batch(self, step: Step, request: LLMRequest, snapshot: Snapshot) -> Batch:
         """For the calls of a reply to this request."""
-        parts = (self.agent, self.outlet, self.transcript.held, step, request, snapshot, self.journal)
-        rest = (self.memo, self.carried.used, self.slot)
-        told = self.transcript
-        batch = Batch(
-            *(*parts, *rest),
+        told, its = self.transcript, self.within
+        return Batch(
+            agent=self.agent,
+            outlet=self.outlet,
+            claim=told.held,
+            step=step,
+            request=request,
+            snapshot=snapshot,
+            journal=self.journal,
+            memo=self.memo,
+            used=self.carried.used,
+            slot=self.slot,
+            within=its,
+            within_writer="" if its is None else its.writer,
             interrupted=lambda: bool(self.steering),
             cut_off=told.cut_off,
             left=told.left,
             spend=told.spend,
         )
-        its = self.within
-        return batch if its is None else replace(batch, within=its, within_writer=its.writer)
 
     def line(self, text: str, kind: OutboundKind) -> Outbound:
         """As people read it, without secrets."""

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from hookgate.protocol.hook.answers import Answer
     from hookgate.protocol.hook.hello import Hello
     from hookgate.protocol.hook.stages import Question
-    from hookgate.protocol.journal.values import Asked
+    from hookgate.protocol.journal.values import AnswerKey
     from hookgate.protocol.values import Json, LLMReply, LLMRequest, ToolCall, ToolResult, ToolSpec
     from hookgate.protocol.values.delta import Delta
 
@@ -90,9 +90,9 @@ class Recall(Protocol):
         """What they are asked about, by its number."""
         ...
 
-    async def find(self, asked: Asked) -> Answer | None: ...
+    async def find(self, asked: AnswerKey) -> Answer | None: ...
 
-    async def keep(self, asked: Asked, answer: Answer) -> None: ...
+    async def keep(self, asked: AnswerKey, answer: Answer) -> None: ...
 
 
 class Channel(Protocol):

@@ -8,7 +8,7 @@ from itertools import count
 
 import trio
 
-from hookgate.approvals.binding import Permit, Refused, Subject
+from hookgate.approvals.binding import NotApproved, Permit, Subject
 from hookgate.approvals.grants import Parts
 from hookgate.approvals.people import People
 from hookgate.approvals.requests import Approvals
@@ -98,7 +98,7 @@ class House:
 
     async def settle(
         self, wishes: Sequence[Wish], person: Person, step: Step = STEP, call: ToolCall = CALL
-    ) -> Refused | Permit:
+    ) -> NotApproved | Permit:
         return await self.approvals.settle(await self.subject(step, call), wishes, person)
 
     async def allowed(self, person: Person, step: Step = STEP, call: ToolCall = CALL) -> bool:

@@ -13,7 +13,7 @@ from hypothesis import HealthCheck, settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, rule
 
-from hookgate.approvals.binding import Permit, Refused
+from hookgate.approvals.binding import NotApproved, Permit
 from hookgate.approvals.rules import Rule
 from hookgate.protocol.approval import OPERATOR, Decision, Grant, Voter
 from hookgate.protocol.chat import Chat, Inbound
@@ -40,7 +40,7 @@ class Asked:
     id: str = ""
     state: str = "open"
     by: str = ""
-    ended: list[outcome.Outcome[Refused | Permit]] = field(default_factory=list)
+    ended: list[outcome.Outcome[NotApproved | Permit]] = field(default_factory=list)
     scope: trio.CancelScope = field(default_factory=trio.CancelScope)
 
 

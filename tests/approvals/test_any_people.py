@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, rule
 
 from hookgate.approvals import people
-from hookgate.approvals.binding import Permit, Refused, Subject
+from hookgate.approvals.binding import NotApproved, Permit, Subject
 from hookgate.approvals.people import People
 from hookgate.approvals.rules import Rule
 from hookgate.protocol.approval import OPERATOR, Decision, Grant, Terms, Voter
@@ -40,7 +40,7 @@ IDS = {
 OPS = ("ann", "bob", "carl")
 TTL_S = 100.0
 
-Ended = Refused | Permit | PolicyChanged
+Ended = NotApproved | Permit | PolicyChanged
 
 
 def persons(*ops: str) -> People:
@@ -188,7 +188,7 @@ class PeopleMachine(RuleBasedStateMachine):
             call.granted = True
             assert isinstance(call.ended[0], Permit)
         elif len(may) < terms.required:
-            assert isinstance(call.ended[0], Refused)
+            assert isinstance(call.ended[0], NotApproved)
             self.call = None
         else:
             assert (bool(call.request), call.ended) == (True, [])

@@ -10,7 +10,7 @@ import pytest
 import trio
 import trio.testing
 
-from hookgate.approvals.binding import Refused, Subject
+from hookgate.approvals.binding import NotApproved, Subject
 from hookgate.approvals.people import People, Person
 from hookgate.approvals.rules import Rule
 from hookgate.protocol.approval import Terms, Voter
@@ -94,7 +94,7 @@ async def test_a_request_none_of_whose_cards_arrives_is_refused_and_says_why() -
             await journal.posting.dead(card.id, "chat not found")
         # As after a restart: nobody tells it any more.
         await settle("2.0")
-    reasons = [it.reason for it in ended if isinstance(it, Refused)]
+    reasons = [it.reason for it in ended if isinstance(it, NotApproved)]
     assert reasons == [f"the chat could not ask: {why}" for why in ("Forbidden: bot was kicked", "chat not found")]
     decided = [it for it in house.told if isinstance(it, ApprovalDecided)]
     assert {(it.by, it.approved) for it in decided} == {("nobody", False)}
@@ -153,4 +153,4 @@ async def test_cards_that_another_gateway_gives_up_are_not_waited_for_here(
                     await other.posting.dead(card.id, "chat not found")
                     if told:
                         elsewhere.approvals.look_at(card.outbound.request)
-    assert [it.reason for it in ended if isinstance(it, Refused)] == ["the chat could not ask: chat not found"]
+    assert [it.reason for it in ended if isinstance(it, NotApproved)] == ["the chat could not ask: chat not found"]

@@ -13,7 +13,7 @@ import trio
 import trio.testing
 
 from hookgate.approvals import people
-from hookgate.approvals.binding import Permit, Refused
+from hookgate.approvals.binding import NotApproved, Permit
 from hookgate.approvals.people import People
 from hookgate.approvals.rules import Rule
 from hookgate.protocol.approval import Decision, Terms, Voter
@@ -40,6 +40,9 @@ RULE = Rule("shell", ttl_s=30, approvers=("role:ops",), terms=Terms(ask_in=("sla
 TWO = replace(RULE, terms=replace(RULE.terms, required=2))
 
 
+Ended = NotApproved | Permit | PolicyChanged
+
+
 @dataclass
 class Waiting:
     """A call that people are asked about. `ended` once it is over; `woken`: chats that something is stored for."""
@@ -47,7 +50,7 @@ class Waiting:
     house: House
     slack: Person
     telegram: Person
-    ended: list[Refused | Permit | PolicyChanged] = field(default_factory=list[Refused | Permit | PolicyChanged])
+    ended: list[Ended] = field(default_factory=list[Ended])
     woken: list[str] = field(default_factory=list[str])
 
     @property
@@ -141,7 +144,7 @@ async def test_the_first_no_wins_whatever_was_said_before() -> None:
     async with open_call(TWO) as call:
         await call.say(BOB)
         assert await call.say(CARL, yes=False) == "Refused."
-        assert call.ended == [Refused(f"approval:{call.id}", "not today")]
+        assert call.ended == [NotApproved(f"approval:{call.id}", "not today")]
         assert await call.say(BOB) == "carl has refused it already: not today."
 
 
@@ -179,7 +182,7 @@ async def test_where_nobody_who_may_can_be_reached_it_is_refused_at_once(
 ) -> None:
     async with open_call(rule, known=known) as call:
         [refused] = call.ended
-        assert isinstance(refused, Refused)
+        assert isinstance(refused, NotApproved)
         assert reason in refused.reason
         assert (call.slack.requests, call.telegram.requests) == ([], [])
 
@@ -189,7 +192,7 @@ async def test_silence_ends_the_turn_where_the_rule_says_so_and_the_chats_are_to
 ) -> None:
     async with open_call(replace(RULE, terms=replace(RULE.terms, on_expiry="stop"))) as call:
         await trio.sleep(31)
-        assert call.ended == [Refused(f"approval:{call.id}", "nobody answered within 30 s", ends_turn=True)]
+        assert call.ended == [NotApproved(f"approval:{call.id}", "nobody answered within 30 s", ends_turn=True)]
         assert await call.house.told_in("slack") == ["slack:C99 Run bash? Refused: nobody answered within 30 s."]
         assert await call.say(BOB) == "It is too late: nobody answered within 30 s."
 
@@ -234,7 +237,7 @@ async def test_where_a_channel_leaves_nobody_the_call_is_refused() -> None:
     house, chat = House(RULE, people=PEOPLE), Person()
     house.approvals.adopt(house.approvals.rules, approvers={"telegram": ("eve",)})
     refused = await house.settle(house.approvals.wishes(GROUP, CALL), chat, GROUP)
-    assert isinstance(refused, Refused)
+    assert isinstance(refused, NotApproved)
     both = "only those with the role ops, as far as the channel names them too (eve), may approve this"
     assert refused.reason == f"{both}, and nobody of them can be reached"
     assert chat.requests == []

@@ -10,7 +10,7 @@ import trio
 import trio.testing
 
 from hookgate.approvals import people
-from hookgate.approvals.binding import Permit, Refused, Subject
+from hookgate.approvals.binding import NotApproved, Permit, Subject
 from hookgate.approvals.people import People
 from hookgate.protocol.approval import Decision
 from hookgate.protocol.chat import Outbound
@@ -63,7 +63,7 @@ async def test_after_a_restart_it_is_asked_anew_where_others_may_decide_by_then(
     took = await house.journal.intake.accept(Arrival(STEP.inbound, "main", ""))
     claim = await house.journal.work.claim("gateway", 60, took.conversation, took.id)
     assert claim is not None
-    subject, ended = Subject(claim, STEP, CALL, "1.0"), list[Refused | Permit]()
+    subject, ended = Subject(claim, STEP, CALL, "1.0"), list[NotApproved | Permit]()
 
     async def settle(here: House, chat: Person) -> None:
         ended.append(await here.approvals.settle(subject, here.approvals.wishes(STEP, CALL), chat))
@@ -85,7 +85,7 @@ async def test_after_a_restart_it_is_asked_anew_where_others_may_decide_by_then(
             waits = "Run bash? It waits for those with the role ops, asked in slack:C99, slack:C98."
             assert await house.told_in("telegram") == [f"telegram:42 {over}", f"telegram:42 {waits}"]
             assert (await house.approvals.decide(again.id, Decision(False, ""), CARL)).text == "Refused."
-    assert ended == [Refused(f"approval:{again.id}", "carl said no")]
+    assert ended == [NotApproved(f"approval:{again.id}", "carl said no")]
     assert await house.told_in("telegram") == ["telegram:42 Run bash? carl has refused it."]
 
 

@@ -11,7 +11,7 @@ import pytest
 import trio
 import trio.testing
 
-from hookgate.approvals.binding import Permit, Refused, request_digest
+from hookgate.approvals.binding import NotApproved, Permit, request_digest
 from hookgate.approvals.rules import TTL_S, Rule
 from hookgate.protocol.approval import ApprovalRequest, Decide, Decision, Lasting, Voter, Wish
 from hookgate.protocol.chat import Chat, Inbound
@@ -25,9 +25,9 @@ SHELL = Rule("shell", Matcher({"tools": Globs(("bash",))}), ttl_s=30, approvers=
 OTHER = Step("main", "t", Inbound(Chat("telegram", "43", sender="boss"), "x"))
 
 
-def refused(person: Person, reason: str) -> Refused:
+def refused(person: Person, reason: str) -> NotApproved:
     """By the last request that this person was shown."""
-    return Refused(f"approval:{person.requests[-1].id}", reason)
+    return NotApproved(f"approval:{person.requests[-1].id}", reason)
 
 
 async def test_always_is_kept_by_who_offers_it_and_by_nobody_else() -> None:
@@ -180,7 +180,7 @@ async def test_a_session_grant_covers_this_tool_this_asker_and_this_conversation
     house, person = House(), Person([NO])
     await house.settle([Wish("rule:a")], Person([SESSION]))
     ended = await house.settle([wish], person, step, call)
-    assert isinstance(ended, Refused) is asked
+    assert isinstance(ended, NotApproved) is asked
     assert bool(person.requests) is asked
 
 
@@ -214,7 +214,7 @@ async def test_forgetting_a_conversation_voids_its_grants_and_no_others() -> Non
     house.approvals.forget(STEP.session_key)
     assert [it.session for it in await house.approvals.grants.held()] == [OTHER.session_key]
     assert isinstance(await house.settle([Wish("rule:a")], Person(), OTHER), Permit)
-    assert isinstance(await house.settle([Wish("rule:a")], Person([NO])), Refused)
+    assert isinstance(await house.settle([Wish("rule:a")], Person([NO])), NotApproved)
 
 
 async def test_who_is_not_among_the_approvers_is_not_even_asked() -> None:
@@ -222,7 +222,7 @@ async def test_who_is_not_among_the_approvers_is_not_even_asked() -> None:
     house, person = House(SHELL), Person([YES])
     ended = await house.settle(house.approvals.wishes(stranger, CALL), person, stranger)
     why = "only boss may approve this, and nobody of them can be reached; a rule's ask_in names a chat where they are"
-    assert ended == Refused("rule:shell", why)
+    assert ended == NotApproved("rule:shell", why)
     assert person.requests == []
 
 

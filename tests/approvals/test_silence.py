@@ -9,7 +9,7 @@ import pytest
 import trio
 import trio.testing
 
-from hookgate.approvals.binding import Refused
+from hookgate.approvals.binding import NotApproved
 from hookgate.approvals.rules import Rule
 from hookgate.protocol.approval import ApprovalRequest, CannotAsk, Decide, Wish
 from hookgate.protocol.events.payloads import ApprovalDecided, ApprovalRequested
@@ -31,7 +31,7 @@ async def test_silence_is_a_no_when_its_time_is_over_whatever_the_wall_clock_doe
     ended = await house.settle(house.approvals.wishes(STEP, CALL), person)
     assert trio.current_time() == pytest.approx(ttl_s)
     (request,), reason = person.requests, f"nobody answered within {ttl_s} s"
-    assert ended == Refused(f"approval:{person.requests[-1].id}", reason)
+    assert ended == NotApproved(f"approval:{person.requests[-1].id}", reason)
     assert house.told == [
         ApprovalRequested(request.id, "bash", "rule:shell", "Run bash?", ttl_s, request.digest),
         ApprovalDecided(request.id, "bash", False, "nobody", request.digest, reason),
@@ -69,7 +69,9 @@ async def test_who_cannot_be_asked_or_gives_no_decision_has_said_no(
 ) -> None:
     house, person = House(), person()
     with trio.fail_after(60):
-        assert await house.settle([Wish("rule:a")], person) == Refused(f"approval:{person.requests[-1].id}", reason)
+        assert await house.settle([Wish("rule:a")], person) == NotApproved(
+            f"approval:{person.requests[-1].id}", reason
+        )
     decided = house.told[-1]
     assert isinstance(decided, ApprovalDecided)
     assert (decided.approved, decided.by, decided.reason) == (False, by, reason)
@@ -82,4 +84,4 @@ async def test_a_call_that_may_not_wait_is_refused_for_that_reason_and_nobody_is
     house, person = House(SHELL), Person([YES])
     subject = replace(await house.subject(), may_not_wait="it holds what others write to")
     ended = await house.approvals.settle(subject, house.approvals.wishes(STEP, CALL), person)
-    assert (ended, person.requests) == (Refused("rule:shell", "it holds what others write to"), [])
+    assert (ended, person.requests) == (NotApproved("rule:shell", "it holds what others write to"), [])

@@ -16,7 +16,7 @@ from hookgate.protocol.events.payloads import GateDecision, HookFailed, HookModi
 from hookgate.protocol.hook.answers import Abort, Answer, Drop, Failed, Modify, ReplyWith
 from hookgate.protocol.hook.match import Matcher
 from hookgate.protocol.hook.stages import Stage
-from hookgate.protocol.journal.values import Asked as Asking
+from hookgate.protocol.journal.values import AnswerKey
 from hookgate.redaction import Redactor
 from tests.hooks.doubles import CHAT, STEP, Asked, auditing, gate_of, hook, matching, sink
 
@@ -79,12 +79,12 @@ class Kept:
     subject = "M1"
 
     def __init__(self) -> None:
-        self.said: dict[Asking, Answer] = {}
+        self.said: dict[AnswerKey, Answer] = {}
 
-    async def find(self, asked: Asking) -> Answer | None:
+    async def find(self, asked: AnswerKey) -> Answer | None:
         return self.said.get(asked)
 
-    async def keep(self, asked: Asking, answer: Answer) -> None:
+    async def keep(self, asked: AnswerKey, answer: Answer) -> None:
         self.said[asked] = answer
 
 

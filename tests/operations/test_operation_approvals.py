@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 import trio
 
-from hookgate.approvals.binding import Permit, Refused
+from hookgate.approvals.binding import NotApproved, Permit
 from hookgate.approvals.rules import Rule
 from hookgate.control.client import ControlFailed, call
 from hookgate.control.gateway import approval_methods
@@ -32,9 +32,9 @@ class Operator:
         return await trio.to_thread.run_sync(call, self._socket, f"approvals.{method}", params)
 
 
-async def decided(house: House, operator: Operator, **decision: Json) -> tuple[Any, Refused | Permit]:
+async def decided(house: House, operator: Operator, **decision: Json) -> tuple[Any, NotApproved | Permit]:
     """What an operator sees of a call that waits, decides about it, and what becomes of the call."""
-    person, ended = Person(), list[Refused | Permit]()
+    person, ended = Person(), list[NotApproved | Permit]()
 
     async def settle() -> None:
         ended.append(await house.settle(house.approvals.wishes(STEP, CALL), person, call=CALL))
@@ -58,7 +58,7 @@ async def test_an_operator_sees_decides_and_takes_back(tmp_path: Path) -> None:
         async with open_control(socket, approval_methods(house.approvals)):
             operator = Operator(socket)
             row, refused = await decided(house, operator, approved=False, reason="not on a Friday")
-            assert isinstance(refused, Refused)
+            assert isinstance(refused, NotApproved)
             assert refused.reason == "not on a Friday"
             assert (row["tool"], row["asked_by"], row["title"]) == ("bash", "rule:shell", "Run bash?")
             assert (row["session"], row["approvers"], row["expires_at"]) == ("telegram:42", ["boss"], 1600.0)

@@ -12,7 +12,7 @@ from hookgate.protocol.hook.judgement import Judgement
 from hookgate.protocol.journal.audit import CallAudit
 from hookgate.protocol.journal.decisions import StoredGrant, StoredRequest, Vote
 from hookgate.protocol.journal.people import StoredPerson
-from hookgate.protocol.journal.values import Approval, Arrival, Asked, CallRecord, Conversation, Draft, Intent
+from hookgate.protocol.journal.values import AnswerKey, Approval, Arrival, CallRecord, Conversation, Draft, Intent
 from hookgate.protocol.values import Decode, Fault, Message, ProposedCall, Step, ToolCall, ToolResult
 from hookgate.protocol.values.effects import FileEffect, ProcessEffect
 from hookgate.store.journal import StoredJournal, open_journal
@@ -47,7 +47,7 @@ async def _removed(journal: StoredJournal, agent: str) -> None:
     )
     claim = await journal.work.claim("gateway", 60)
     assert claim is not None
-    asked = Asked(accepted.id, "on_message", "guard", "c", "h")
+    asked = AnswerKey(accepted.id, "on_message", "guard", "c", "h")
     for answer in (CONTINUE, Modify({"text": "Remove it"}), Deny("no"), Respond(ToolResult("x"), {"name": "ls"})):
         await journal.work.answered(claim, asked, answer)
         assert await journal.work.answer(asked) == answer

@@ -20,9 +20,9 @@ from hookgate.protocol.journal.interfaces import Journal
 from hookgate.protocol.journal.keys import Key
 from hookgate.protocol.journal.values import (
     Accepted,
+    AnswerKey,
     Approval,
     Arrival,
-    Asked,
     Claim,
     Draft,
     Fenced,
@@ -338,10 +338,10 @@ async def test_what_leaves_names_the_message_that_it_answers_as_its_platform_doe
 
 async def test_a_hooks_answer_counts_for_that_very_question_alone(journal: Journal) -> None:
     claim = await claimed(journal, "x")
-    asked = Asked("M1", "on_message", "guard", "content", "digest")
+    asked = AnswerKey("M1", "on_message", "guard", "content", "digest")
     await journal.work.answered(claim, asked, CONTINUE)
     assert await journal.work.answer(asked) == CONTINUE
-    assert await journal.work.answer(Asked("M1", "on_message", "guard", "content", "other")) is None
+    assert await journal.work.answer(AnswerKey("M1", "on_message", "guard", "content", "other")) is None
 
 
 async def test_a_request_is_adopted_by_its_digest_and_void_where_the_call_is_another(journal: Journal) -> None:

@@ -83,8 +83,9 @@ class _Running:
 
     @property
     def mount(self) -> Mount:
-        parts = (self.hook, self.plan.rules, self.plan.spec, partial(getattr, self.hook, "program"), self.hook.down)
-        return Mount(*parts) if self.plan.rank is None else _Ranked(*parts, self.plan.rank)
+        plan, files = self.plan, partial(getattr, self.hook, "program")
+        made = Mount if plan.rank is None else partial(_Ranked, rank=plan.rank)
+        return made(hook=self.hook, rules=plan.rules, program=plan.spec, files=files, down=self.hook.down)
 
 
 Wanted = Callable[[tuple[Plan, ...]], Sequence[Plan]]

@@ -5,7 +5,7 @@ from __future__ import annotations
 from hookgate.protocol.dataclasses import dataclass
 from hookgate.protocol.hook.answers import Answer
 from hookgate.protocol.journal.interfaces import Journal, Work
-from hookgate.protocol.journal.values import Asked, Claim
+from hookgate.protocol.journal.values import AnswerKey, Claim
 
 
 @dataclass(frozen=True, slots=True)
@@ -14,10 +14,10 @@ class Answers:
     claim: Claim
     subject: str
 
-    async def find(self, asked: Asked) -> Answer | None:
+    async def find(self, asked: AnswerKey) -> Answer | None:
         return await self.work.answer(asked)
 
-    async def keep(self, asked: Asked, answer: Answer) -> None:
+    async def keep(self, asked: AnswerKey, answer: Answer) -> None:
         await self.work.answered(self.claim, asked, answer)
 
 

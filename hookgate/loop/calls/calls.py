@@ -30,10 +30,11 @@ AGAIN = "Ask for it again where it is still wanted."
 
 Record = Callable[[str, Settled, CallAudit], Awaitable[None]]
 """Stores what a call came to, with what people read of it and its record, in one step."""
-Asked = ReadCall | Settled | Ready
+Unrecorded = ReadCall | Settled | Ready
+"""A call, however far it has come."""
 
 
-async def run_calls(batch: Batch, calls: Sequence[Asked], record: Record) -> bool:
+async def run_calls(batch: Batch, calls: Sequence[Unrecorded], record: Record) -> bool:
     """Record what each call came to, by its id, in order, as soon as it is final. Raises what a hook aborts with, and
     what it leaves unfinished ends. What has come further already, before a crash, goes on where it was.
 
@@ -69,7 +70,7 @@ async def run_calls(batch: Batch, calls: Sequence[Asked], record: Record) -> boo
     return handled
 
 
-async def _begun(batch: Batch, call: Asked, *, skips: bool) -> Ready | Settled:
+async def _begun(batch: Batch, call: Unrecorded, *, skips: bool) -> Ready | Settled:
     """As far as it comes before it may run; `skips`: no further than it is."""
     if isinstance(call, Ready):
         batch.agent.tally.count("allowed")
@@ -101,10 +102,10 @@ def _first(group: BaseExceptionGroup[BaseException]) -> BaseException:
     )
 
 
-def _grouped(batch: Batch, calls: Sequence[Asked]) -> Iterator[list[Asked]]:
+def _grouped(batch: Batch, calls: Sequence[Unrecorded]) -> Iterator[list[Unrecorded]]:
     """Runs of read-only calls together, and of those that hand on tasks; every other call by itself."""
 
-    def kind(call: Asked) -> str:
+    def kind(call: Unrecorded) -> str:
         spec = batch.spec(call.proposed.name) if isinstance(call, ReadCall) else None
         spec = call.spec if isinstance(call, Ready) else spec
         if spec is None:

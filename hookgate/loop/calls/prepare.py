@@ -9,14 +9,13 @@ from collections.abc import Sequence
 
 import structlog
 
-from hookgate.approvals.binding import RULES_CHANGED, Permit, Refused, Subject
+from hookgate.approvals.binding import RULES_CHANGED, Permit, Subject
 from hookgate.hooks.chains import Chains
 from hookgate.hooks.decision import refusal
 from hookgate.hooks.verdicts import Allowed, Answered, Denied
 from hookgate.loop.calls.batch import Batch, Ready, Settled
 from hookgate.loop.nested.within import delegates
 from hookgate.protocol.approval import Wish
-from hookgate.protocol.dataclasses import replace
 from hookgate.protocol.errors import ApprovalExpired
 from hookgate.protocol.events.inside import CallDecided, PersonAsked
 from hookgate.protocol.events.payloads import ToolExecStart
@@ -133,27 +132,45 @@ async def _permitted(
 ) -> Permit | ToolResult | None:
     """What the call may run on, or its result where somebody does not let it through; None: nobody has to be asked.
     Raises PolicyChanged."""
-    permit, agent = None, batch.agent
+    permit = None
     if wishes or (batch.step.resumed and await batch.journal.decisions.asked(batch.claim, batch.id_of(call))):
-        seen = presentable(batch.redactor, call)
-        why = "; ".join(wish.title or wish.text or call.name for wish in wishes)
-        batch.events.emit(PersonAsked(seen, why), batch.step)
-        # Whoever waits for a person holds nothing that others wait for.
-        outer, keeps = batch.within_writer, "which makes this call, runs meanwhile and cannot wait"
-        held = f"a person would have to be asked, and {outer}, {keeps}" if outer else ""
-        parts = (batch.claim, batch.step, call, batch.id_of(call), spec, held)
-        goes_on = spec is not None and delegates(spec)
-        subject = Subject(*parts, while_asking=batch.while_asking, wake=batch.outlet.delivery.wake, goes_on=goes_on)
-        subject = replace(subject, place=batch.place_of(call))
-        permit = await agent.approvals.settle(subject, wishes, batch.outlet.channel)
-        if isinstance(permit, Refused):
-            batch.events.emit(CallDecided(seen, "denied", "user", permit.reason), batch.step)
-            if permit.ends_turn:
-                raise ApprovalExpired(permit.denied_by, seen.name, permit.reason)
-            return refusal(permit.denied_by, permit.reason)
-        batch.events.emit(CallDecided(seen, "approved", "user"), batch.step)
+        permit = await _asked(batch, call, spec, wishes)
+        if isinstance(permit, ToolResult):
+            return permit
     _still_judged(batch, call, judges, permit)
     return permit
+
+
+async def _asked(batch: Batch, call: ToolCall, spec: ToolSpec | None, wishes: Sequence[Wish]) -> Permit | ToolResult:
+    """What people say. Raises PolicyChanged, and ApprovalExpired where their silence ends the turn."""
+    seen = presentable(batch.redactor, call)
+    why = "; ".join(wish.title or wish.text or call.name for wish in wishes)
+    batch.events.emit(PersonAsked(seen, why), batch.step)
+    permit = await batch.agent.approvals.settle(_subject(batch, call, spec), wishes, batch.outlet.channel)
+    if isinstance(permit, Permit):
+        batch.events.emit(CallDecided(seen, "approved", "user"), batch.step)
+        return permit
+    batch.events.emit(CallDecided(seen, "denied", "user", permit.reason), batch.step)
+    if permit.ends_turn:
+        raise ApprovalExpired(permit.denied_by, seen.name, permit.reason)
+    return refusal(permit.denied_by, permit.reason)
+
+
+def _subject(batch: Batch, call: ToolCall, spec: ToolSpec | None) -> Subject:
+    # Whoever waits for a person holds nothing that others wait for.
+    outer, keeps = batch.within_writer, "which makes this call, runs meanwhile and cannot wait"
+    return Subject(
+        claim=batch.claim,
+        step=batch.step,
+        call=call,
+        id=batch.id_of(call),
+        spec=spec,
+        may_not_wait=f"a person would have to be asked, and {outer}, {keeps}" if outer else "",
+        while_asking=batch.while_asking,
+        wake=batch.outlet.delivery.wake,
+        goes_on=spec is not None and delegates(spec),
+        place=batch.place_of(call),
+    )
 
 
 def _still_judged(batch: Batch, call: ToolCall, judges: Chains, permit: Permit | None) -> None:

@@ -31,7 +31,7 @@ _MARK = re.compile(r"[<{\[`]")
 
 
 @dataclass(frozen=True, slots=True)
-class Asked:
+class ReplyCalls:
     """`text` is what the reply says besides its calls; `fault` tells of a call that was begun and cannot be made.
 
     `written`: the pieces of the text that the calls and the fault come from; empty where they are not from text.
@@ -43,23 +43,23 @@ class Asked:
     written: tuple[str, ...] = ()
 
 
-def asked(reply: LLMReply, request: LLMRequest, text_calls: TextCalls, iteration: int) -> Asked:
+def asked(reply: LLMReply, request: LLMRequest, text_calls: TextCalls, iteration: int) -> ReplyCalls:
     """Structured calls win, and then the text stays as it is."""
     cut = reply.finish_reason == "length"
     if reply.tool_calls:
-        return Asked(reply.content, read_calls(with_ids(reply.tool_calls, iteration), cut=cut))
+        return ReplyCalls(reply.content, read_calls(with_ids(reply.tool_calls, iteration), cut=cut))
     if text_calls == "off" or not request.tools or not _MARK.search(reply.content):
-        return Asked(reply.content)
+        return ReplyCalls(reply.content)
     found = extract_calls(reply.content, {spec.name for spec in request.tools}, text_calls)
     fault = "; ".join(problem.reason for problem in found.problems) if found.klass == "MALFORMED" else ""
     ids = with_ids((as_proposed(call) for call in found.calls), iteration)
     calls = (
         ReadCall(named, marked(replace(call, id=named.id), cut)) for named, call in zip(ids, found.calls, strict=True)
     )
-    return Asked(found.rest, tuple(calls), fault, found.written)
+    return ReplyCalls(found.rest, tuple(calls), fault, found.written)
 
 
-async def read_reply(reply: LLMReply, request: LLMRequest, text_calls: TextCalls, iteration: int) -> Asked:
+async def read_reply(reply: LLMReply, request: LLMRequest, text_calls: TextCalls, iteration: int) -> ReplyCalls:
     """`asked`, without holding up everybody else: a long text that is broken is read in a process of its own.
 
     A thread would not do, since one pass over a long text by a single call of `re` or `json` lets no other in.
@@ -76,11 +76,11 @@ async def read_reply(reply: LLMReply, request: LLMRequest, text_calls: TextCalls
         return _unread(reply)
 
 
-def _unread(reply: LLMReply) -> Asked:
+def _unread(reply: LLMReply) -> ReplyCalls:
     reason = "the arguments are too long to be mended"
     hint = "Send them again as one JSON object; split large content over several calls."
     calls = (ReadCall(call, failure("validation", call.name, reason, hint=hint)) for call in reply.tool_calls)
-    return Asked(reply.content, tuple(calls), "" if reply.tool_calls else "it is too long to be read")
+    return ReplyCalls(reply.content, tuple(calls), "" if reply.tool_calls else "it is too long to be read")
 
 
 def _is_whole(reply: LLMReply) -> bool:
@@ -100,7 +100,7 @@ def _names_alone(request: LLMRequest) -> LLMRequest:
     return LLMRequest(request.model, (), tuple(ToolSpec(spec.name, "", {}) for spec in request.tools))
 
 
-def renamed(said: Asked, unfit: Callable[[str], bool], iteration: int) -> Asked:
+def renamed(said: ReplyCalls, unfit: Callable[[str], bool], iteration: int) -> ReplyCalls:
     """Calls whose id is unfit get another; what was read stays."""
     if not any(unfit(call.proposed.id) for call in said.calls):
         return said

@@ -13,7 +13,7 @@ import trio
 from hookgate.hooks.verdicts import Dropped
 from hookgate.loop.calls.batch import Batch
 from hookgate.loop.calls.client_calls import asked_with
-from hookgate.loop.calls.reply_calls import Asked, read_reply, renamed
+from hookgate.loop.calls.reply_calls import ReplyCalls, read_reply, renamed
 from hookgate.loop.model.compaction import make_room
 from hookgate.loop.model.model import complete
 from hookgate.loop.model.repeated import is_repeated
@@ -39,7 +39,7 @@ class Heard:
     line that says so, if one does."""
 
     batch: Batch
-    said: Asked
+    said: ReplyCalls
     answer: Outbound | None
     told: str
     reply: LLMReply
@@ -92,7 +92,7 @@ async def _heard(turn: Turn, step: Step, so_far: list[Shown]) -> Heard:
     said = await read_reply(reply, request, turn.text_calls(request.model), step.iteration)
     if await is_repeated(said.written, (*turn.transcript.messages, *request.messages)):
         log.info("call_in_text_repeats_the_conversation", turn=turn.id, calls=[it.proposed.name for it in said.calls])
-        said = Asked(reply.content)
+        said = ReplyCalls(reply.content)
     # Everybody reads the ids of calls.
     said = renamed(said, lambda call_id: redactor.text(call_id) != call_id, step.iteration)
     visible = said.text if reply.shown is None else reply.shown

@@ -17,7 +17,6 @@ from hookgate.loop.nested.call_scope import Served
 from hookgate.loop.nested.limits import Limits
 from hookgate.loop.nested.transcript import TaskTranscript
 from hookgate.loop.nested.within import Within, conversation_of
-from hookgate.loop.sessions.carried import Carried
 from hookgate.loop.sessions.claims import LEASE_S
 from hookgate.loop.slots import Slot
 from hookgate.loop.turn import run_turn
@@ -168,10 +167,17 @@ def _turn(served: Served, agent: Agent, task: str, its: tuple[TaskTranscript, Sl
         batch.within_writer,
         call_context.progress.get(),
     )
-    inbound = replace(batch.step.inbound, text=task, media=(), replaces=0, album="", client=None)
-    turn_id = f"{agent.name}-turn-{transcript.conversation.agent.partition('+')[2]}"
-    parts = (agent, batch.outlet, transcript, inbound, turn_id, batch.journal, slot)
-    return Turn(*parts, Memo(agent.around.memo), Carried(), within=within)
+    return Turn(
+        agent=agent,
+        outlet=batch.outlet,
+        transcript=transcript,
+        inbound=replace(batch.step.inbound, text=task, media=(), replaces=0, album="", client=None),
+        id=f"{agent.name}-turn-{transcript.conversation.agent.partition('+')[2]}",
+        journal=batch.journal,
+        slot=slot,
+        memo=Memo(agent.around.memo),
+        within=within,
+    )
 
 
 def _failed(agent: Agent, error: Exception, *, show: bool) -> ToolResult:

@@ -211,8 +211,17 @@ class Session:
             self._aborted = error
 
     def _turn_of(self, inbound: Inbound, transcript: Transcript, slot: Slot) -> Turn:
-        parts = (self.agent, self._outlet, transcript, inbound, self._turn_id(), self._shared.journal, slot)
-        return Turn(*parts, Memo(self.agent.around.memo), self.carried)
+        return Turn(
+            agent=self.agent,
+            outlet=self._outlet,
+            transcript=transcript,
+            inbound=inbound,
+            id=self._turn_id(),
+            journal=self._shared.journal,
+            slot=slot,
+            memo=Memo(self.agent.around.memo),
+            carried=self.carried,
+        )
 
     async def let_go(self) -> None:
         """Of what a job that broke off holds still, where the store could not be told. Raises StoreFailed."""

@@ -18,9 +18,9 @@ if TYPE_CHECKING:
     from hookgate.protocol.journal.people import KnownPeople
     from hookgate.protocol.journal.values import (
         Accepted,
+        AnswerKey,
         Arrival,
         ArrivalKind,
-        Asked,
         Claim,
         Completed,
         Conversation,
@@ -148,9 +148,9 @@ class Work(Protocol):
         is adopted, whatever it says and whatever has become of it."""
         ...
 
-    async def answered(self, claim: Claim, asked: Asked, answer: Answer) -> None: ...
+    async def answered(self, claim: Claim, asked: AnswerKey, answer: Answer) -> None: ...
 
-    async def answer(self, asked: Asked) -> Answer | None:
+    async def answer(self, asked: AnswerKey) -> Answer | None:
         """What the hook said to this very question, if it was asked."""
         ...
 

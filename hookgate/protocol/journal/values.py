@@ -239,7 +239,7 @@ class Stored:
 
 
 @dataclass(frozen=True, slots=True)
-class Asked:
+class AnswerKey:
     """The very question that a hook was asked at on_message or before_send: `subject` is the number of the message or
     of the row, `content` the digest of what it says, `hook_digest` of the hook's program and configuration."""
 

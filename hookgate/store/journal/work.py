@@ -13,7 +13,7 @@ from hookgate.protocol.hook.answers import Answer
 from hookgate.protocol.journal.audit import CallAudit
 from hookgate.protocol.journal.values import (
     AlreadyIntended,
-    Asked,
+    AnswerKey,
     Claim,
     Completed,
     Conversation,
@@ -151,7 +151,7 @@ class Work:
 
         return await self._engine.write(hand_over, barrier=True)
 
-    async def answered(self, claim: Claim, asked: Asked, answer: Answer) -> None:
+    async def answered(self, claim: Claim, asked: AnswerKey, answer: Answer) -> None:
         row = (_digest(asked), FORMAT, encoded(answer))
 
         def answered(tables: Tables) -> None:
@@ -166,7 +166,7 @@ class Work:
 
         await self._engine.write(answered, barrier=True)
 
-    async def answer(self, asked: Asked) -> Answer | None:
+    async def answer(self, asked: AnswerKey) -> Answer | None:
         sql, digest = "SELECT format, body FROM answers WHERE digest = ?", _digest(asked)
         row = await self._engine.read(lambda tables: tables.one(sql, digest))
         return None if row is None else decoded_answer(row[0], row[1])
@@ -205,7 +205,7 @@ def _encoded(drafts: Sequence[Draft]) -> list[tuple[Draft, bytes]]:
     return [(draft, encoded(draft)) for draft in drafts]
 
 
-def _digest(asked: Asked) -> bytes:
+def _digest(asked: AnswerKey) -> bytes:
     """Of the whole question."""
     import hashlib
 

@@ -18,8 +18,8 @@ from hookgate.protocol.journal.decisions import StoredGrant, StoredRequest, Vote
 from hookgate.protocol.journal.keys import Key
 from hookgate.protocol.journal.people import Pairing, StoredPerson
 from hookgate.protocol.journal.values import (
+    AnswerKey,
     ArrivalKind,
-    Asked,
     CallState,
     Claim,
     Conversation,
@@ -126,7 +126,7 @@ class Tables:
         self.outbox: dict[str, OutboxRow] = {}
         self.letters: dict[str, OutboxRow] = {}
         self.previews: dict[str, OutboxRow] = {}
-        self.answers: dict[Asked, Answer] = {}
+        self.answers: dict[AnswerKey, Answer] = {}
         self.held: dict[str, tuple[str, float]] = {}
         self.states: dict[tuple[str, str], str] = {}
         self.people: dict[str, StoredPerson] = {}

@@ -10,7 +10,7 @@ from hookgate.protocol.hook.answers import Answer
 from hookgate.protocol.journal.audit import CallAudit
 from hookgate.protocol.journal.values import (
     AlreadyIntended,
-    Asked,
+    AnswerKey,
     CallState,
     Claim,
     Completed,
@@ -204,11 +204,11 @@ class Work:
         stored = thread.handed[call_id]
         return Handed(stored.row.id, stored.given_up)
 
-    async def answered(self, claim: Claim, asked: Asked, answer: Answer) -> None:
+    async def answered(self, claim: Claim, asked: AnswerKey, answer: Answer) -> None:
         self._tables.fenced(claim).moved = True
         self._tables.answers[asked] = answer
 
-    async def answer(self, asked: Asked) -> Answer | None:
+    async def answer(self, asked: AnswerKey) -> Answer | None:
         return self._tables.answers.get(asked)
 
     async def complete(
