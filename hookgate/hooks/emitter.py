@@ -80,12 +80,15 @@ class Emitter:
                 mount.hook.notify(event)
 
     def _redacted(self, payload: Payload) -> Payload:
-        names = _free_text(type(payload))
-        if self._redactor is None or not names:
+        if self._redactor is None:
             return payload
-        before = {name: getattr(payload, name) for name in names}
-        after = {name: self._redactor.value(value) for name, value in before.items()}
-        return payload if after == before else replace(payload, **after)
+        changed = dict[str, object]()
+        for name in _free_text(type(payload)):
+            value = getattr(payload, name)
+            seen = self._redactor.value(value)
+            if seen is not value and seen != value:
+                changed[name] = seen
+        return replace(payload, **changed) if changed else payload
 
     def _listening(self, kind: type[Payload]) -> tuple[Mount, ...]:
         if kind not in self._listeners:

@@ -39,7 +39,8 @@ def _dataclass(
     methods: dict[str, Any] = {"__init__": _init(made, frozen=frozen), "__compared__": _values(compared)}
     given = tuple(it.name for it in fields(made) if it.init)
     # Two more than are given, so that it is a tuple whatever is given.
-    methods["__given__"] = given, attrgetter(*given, "__class__", "__class__")
+    places = {name: place for place, name in enumerate(given)}
+    methods["__given__"] = places, attrgetter(*given, "__class__", "__class__")
     if repr:
         methods["__repr__"] = _repr
     if eq:
@@ -191,11 +192,14 @@ def _restore(self: Any, state: list[Any]) -> None:  # noqa: ANN401
 
 
 def _replace(value: Any, /, **changes: Any) -> Any:  # noqa: ANN401
-    given: tuple[tuple[str, ...], Callable[[Any], Any]] | None = getattr(value, "__given__", None)
-    if given is None:
+    given: tuple[dict[str, int], Callable[[Any], Any]] | None = getattr(value, "__given__", None)
+    if given is None or not changes.keys() <= given[0].keys():
         return dataclasses.replace(value, **changes)
-    names, values = given
-    return value.__class__(**{**dict(zip(names, values(value), strict=False)), **changes})
+    places, values = given
+    arguments = list(values(value))
+    for name, changed in changes.items():
+        arguments[places[name]] = changed
+    return value.__class__(*arguments[:-2])
 
 
 if TYPE_CHECKING:
