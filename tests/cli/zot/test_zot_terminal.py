@@ -12,7 +12,7 @@ from tests.cli.zot.zot_folders import command, do, extension, installed, panel_e
 from tests.model_server import calls, says
 
 NOWHERE = "http://127.0.0.1:9/v1"
-SIZE = 40, 100
+SIZE, WINDOW = (40, 100), (50, 200)
 CTRL_C, CTRL_D, CTRL_U, ESC = "\x03", "\x04", "\x15", "\x1b"
 
 
@@ -126,7 +126,7 @@ async def test_a_note_that_comes_at_the_prompt_stands_above_what_is_typed(tmp_pa
         await screen.sees("hel")
         (tmp_path / "wake").touch()
         await screen.sees("[waker] the build is done")
-        await screen.sees("> hel")
+        await screen.stands(WINDOW, lambda rows: rows[-1:] == ["> hel"])
         await screen.type("lo\r")
         await screen.sees("Hello.")
         await leaves(screen, tmp_path)
@@ -141,7 +141,7 @@ async def test_a_message_submitted_at_the_prompt_is_answered_and_what_was_typed_
         await screen.sees("hel")
         (tmp_path / "wake").touch()
         await screen.sees("Awake.")
-        await screen.sees("> hel")
+        await screen.stands(WINDOW, lambda rows: rows[-1:] == ["> hel"])
         await screen.type("lo\r")
         await screen.sees("Hello.")
         await leaves(screen, tmp_path)
@@ -161,7 +161,7 @@ async def test_what_stood_at_the_prompt_before_a_question_is_no_answer_to_it(tmp
         await screen.sees("allow? [y]es once, [s]ession, [n]o:")
         await screen.type("n\r")
         await screen.sees("I may not.")
-        await screen.sees("> y")
+        await screen.stands(WINDOW, lambda rows: rows[-1:] == ["> y"])
         # The prompt is not drawn again for that.
         await screen.type("\x7f/quit\r")
         assert await screen.ends() == 0
