@@ -78,7 +78,7 @@ class Narration:
     def hear(self, told: Told) -> None:
         match told.payload:
             case Prompted(inbound=inbound, at=at):
-                self._tell(events.UserMessage(said(inbound.text, inbound.media), timestamp(at) if at else told.time))
+                self._tell(events.UserMessage(said(inbound.text, inbound.media), _time(at, told)))
             case StepBegan(number=number):
                 self._open, self._speaking, self._has_text, self._line_breaks = True, False, False, PARAGRAPH
                 self._scene.ledger.begin()
@@ -88,7 +88,7 @@ class Narration:
             case LlmRetry():
                 self._put_down()
             case ReplyEnded() as reply:
-                self._reply(reply, timestamp(reply.at) if reply.at else told.time)
+                self._reply(reply, _time(reply.at, told))
             case CallProgressed(call_id=call_id, piece=text):
                 self._tell(events.ToolProgress(call_id, text))
             case CallEnded() as ended:
@@ -230,3 +230,8 @@ class Narration:
 def _note(text: str) -> events.ExtNotify:
     extension, withheld, _ = text.partition(WITHHELD)
     return events.ExtNotify(extension if withheld else OWN, "warn", text)
+
+
+def _time(at: float, told: Told) -> str:
+    """The message's own where it is stored already."""
+    return timestamp(at) if at else told.time

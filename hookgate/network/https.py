@@ -13,7 +13,7 @@ PIECE_BYTES = 256 << 10
 
 
 @cache
-def trust_store(*, tls: bool = True) -> ssl.SSLContext:
+def trust_store(*, tls: bool) -> ssl.SSLContext:
     """Loaded once, and only for https: it costs up to 100 ms. The machine's own authorities count as well."""
     if not tls:
         return ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)

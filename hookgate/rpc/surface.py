@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING
 import trio
 
 from hookgate.protocol.chat import Chat
-from hookgate.protocol.dataclasses import dataclass
 from hookgate.protocol.rpc.events import Event, ExtClearNotes, ExtNotify, ExtPanel, ExtPanelClose
 from hookgate.protocol.zot.frames import Level, Panel
+from hookgate.protocol.zot.panels import Opened
 from hookgate.protocol.zot.surface import Unshown
 
 if TYPE_CHECKING:
@@ -18,18 +18,6 @@ if TYPE_CHECKING:
 
 OWN = "hookgate"
 DROPPED = "{} notes of extensions were dropped: too much waited to be read"
-
-
-@dataclass(frozen=True, slots=True)
-class _Shown:
-    panel: ExtPanel
-    chat: Chat | None
-
-    @property
-    def name(self) -> tuple[str, str, str]:
-        """Which panel it is, and where."""
-        place = self.chat.session_key if self.chat is not None else ""
-        return self.panel.extension, self.panel.panel_id, place
 
 
 class RpcSurface(Unshown):
@@ -43,8 +31,8 @@ class RpcSurface(Unshown):
         self._tell, self._full = tell, full
         self._dropped = 0
         self._cleared: set[str] = set()
-        self._open: _Shown | None = None
-        self._told: _Shown | None = None
+        self._open: Opened | None = None
+        self._told: Opened | None = None
         self._behind = trio.Event()
 
     async def run(self, room: Room) -> None:
@@ -70,7 +58,7 @@ class RpcSurface(Unshown):
             self._tell(ExtClearNotes(extension), None)
 
     def panel(self, extension: str, panel: Panel, chat: Chat | None) -> None:
-        self._open = _Shown(ExtPanel(extension, panel.id, panel.title, panel.lines, panel.footer), chat)
+        self._open = Opened(extension, panel, chat)
         if not self._late():
             self._tell_panel()
 
@@ -98,10 +86,11 @@ class RpcSurface(Unshown):
     def _tell_panel(self) -> None:
         """One that the client has not seen, or not in this chat, takes the place of the one before."""
         before, now = self._told, self._open
-        if before is not None and (now is None or before.name != now.name):
-            self._tell(ExtPanelClose(before.panel.extension, before.panel.panel_id), before.chat)
+        if before is not None and (now is None or not before.stands_where(now)):
+            self._tell(ExtPanelClose(before.extension, before.panel.id), before.chat)
         if now is not None:
-            self._tell(now.panel, now.chat)
+            its = now.panel
+            self._tell(ExtPanel(now.extension, its.id, its.title, its.lines, its.footer), now.chat)
         self._told = now
 
 

@@ -121,7 +121,7 @@ def strange_names(config: Config) -> Iterator[str]:
     """A line for each other pattern that covers nothing that is known by name."""
     known = known_names(config)
     for place, patterns in _patterns(config).items():
-        yield from (f"{place}: {pattern!r} {why}" for pattern in patterns if (why := known.stranger(pattern)))
+        yield from (f"{place}: {line}" for line in _strange(known, patterns))
     matches = {f"hooks.processes.{name}.match": it.match for name, it in config.hooks.processes.items()}
     rules = {f"approvals.{number}": rule for number, rule in enumerate(config.approvals)}
     channels = (*KNOWN_CHANNELS, *config.channels)
@@ -155,8 +155,11 @@ def known_names(config: Config) -> Known:
 
 def strange_tools(config: Config, patterns: Iterable[str], more: Iterable[str] = ()) -> Iterator[str]:
     """A line for each of these that covers no tool; `more`: those of the program that says so, by name."""
-    known = replace(known_names(config), more=tuple(more))
-    yield from (f"{pattern!r} {why}" for pattern in patterns if (why := known.stranger(pattern)))
+    return _strange(replace(known_names(config), more=tuple(more)), patterns)
+
+
+def _strange(known: Known, patterns: Iterable[str]) -> Iterator[str]:
+    return (f"{pattern!r} {why}" for pattern in patterns if (why := known.stranger(pattern)))
 
 
 def _patterns(config: Config) -> Mapping[str, tuple[str, ...]]:

@@ -136,7 +136,7 @@ async def _stream(url: str, deadline: float) -> tuple[Wire, str, str]:
 
 async def _proven(stream: trio.SocketStream, host: str) -> Wire:
     """Raises SocketClosed."""
-    tls = trio.SSLStream(stream, trust_store(), server_hostname=host, https_compatible=True)
+    tls = trio.SSLStream(stream, trust_store(tls=True), server_hostname=host, https_compatible=True)
     try:
         await tls.do_handshake()
     except trio.BrokenResourceError:

@@ -12,7 +12,7 @@ from hookgate.assembly.hooks.opening import listed, people
 from hookgate.channels.http.keys import Keys
 from hookgate.cli.journal.file import journal_of
 from hookgate.cli.journal.place import JournalChoice
-from hookgate.cli.running import ours
+from hookgate.cli.running import PEOPLE, ours
 from hookgate.control.client import call, read_rows
 from hookgate.control.gateway import key_methods, people_methods
 from hookgate.loop.doors.guests import Guests
@@ -24,7 +24,7 @@ from hookgate.protocol.values import Json
 from hookgate.store.memory import MemoryJournal
 from hookgate.store.places import is_there, open_journal_at
 
-PEOPLE, CODES, KEYS = "people.list", "people.codes", "keys.list"
+CODES, KEYS = "people.codes", "keys.list"
 LOOKS = (PEOPLE, CODES, KEYS)
 T = TypeVar("T")
 

@@ -14,6 +14,7 @@ import trio
 from hookgate.protocol.chat import Chat, Inbound, Outbound, OutboundKind
 from hookgate.protocol.dataclasses import dataclass, replace
 from hookgate.protocol.journal.values import Accepted
+from hookgate.protocol.zot.panels import Opened
 from hookgate.protocol.zot.surface import Surface
 
 if TYPE_CHECKING:
@@ -58,15 +59,6 @@ class Displaying(Protocol):
 
 
 @dataclass(frozen=True)
-class _Shown:
-    """The open panel, and the chat that it was opened in; None: nobody's."""
-
-    extension: str
-    panel: Panel
-    chat: Chat | None
-
-
-@dataclass(frozen=True)
 class _Typed:
     """A message that counts as a person's: a command, if it is one."""
 
@@ -86,7 +78,7 @@ class Surfaces:
         self._own = own
         self._redact = redact
         self._queues = {name: trio.open_memory_channel[_Job](MAX_WAITING) for name in channels}
-        self._panel: _Shown | None = None
+        self._panel: Opened | None = None
 
     async def run(self, inbox: Inbox) -> None:
         """Hand on until cancelled: each channel's in order, none waiting for another."""
@@ -109,7 +101,7 @@ class Surfaces:
 
     def panel(self, extension: str, panel: Panel, chat: Chat | None) -> None:
         """In a chat that shows no panels it is a message, sent again only when it looks different."""
-        before, self._panel = self._panel, _Shown(extension, self._redacted(panel), chat)
+        before, self._panel = self._panel, Opened(extension, self._redacted(panel), chat)
         for surface in self._owners(chat):
             surface.panel(extension, self._panel.panel, chat)
         if before != self._panel:

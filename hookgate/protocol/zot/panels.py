@@ -25,8 +25,12 @@ class Opened:
     def is_of(self, extension: str, panel_id: str) -> bool:
         return (self.extension, self.panel.id) == (extension, panel_id)
 
+    def stands_where(self, other: Opened) -> bool:
+        """The same panel in the same chat, whatever it looks like."""
+        return self.is_of(other.extension, other.panel.id) and self._place == other._place
+
     @property
-    def place(self) -> str:
+    def _place(self) -> str:
         return self.chat.session_key if self.chat is not None else ""
 
 
@@ -40,11 +44,10 @@ class Panels:
         """What is open no more, if anything is: another panel, or this one where another chat had it. Opened again in
         nobody's chat it stays where it was."""
         before = self.current
-        again = before is not None and before.is_of(extension, panel.id)
-        if before is not None and again and chat is None:
+        if before is not None and chat is None and before.is_of(extension, panel.id):
             chat = before.chat
         self.current = now = Opened(extension, panel, chat)
-        return None if before is None or (again and before.place == now.place) else before
+        return None if before is None or before.stands_where(now) else before
 
     def render(self, extension: str, panel: Panel) -> Opened | None:
         """The panel as it looks now; None when it is not the open one. An empty title keeps the old one."""

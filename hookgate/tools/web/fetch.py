@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import zlib
 from collections.abc import Callable, Sequence
+from functools import partial
 from typing import TYPE_CHECKING
 
 import trio
@@ -108,7 +109,7 @@ async def _first_reachable(url: httpx.URL, addresses: Sequence[str]) -> Answer:
 
     from hookgate.network.https import trust_store
 
-    trust = await trio.to_thread.run_sync(trust_store) if url.scheme == "https" else False
+    trust = await trio.to_thread.run_sync(partial(trust_store, tls=True)) if url.scheme == "https" else False
     # A bare transport: a client would take a redirect apart by itself, and stumble over a malformed one.
     async with httpx.AsyncHTTPTransport(verify=trust, trust_env=False) as transport:
         failure: Exception | None = None
