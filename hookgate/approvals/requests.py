@@ -141,8 +141,9 @@ class Approvals:
             return ()
         askers, before = {it.asker for it in wishes}, dict[str, Wish]()
         for standing in await self._decisions.asked(subject.claim, subject.id):
-            if standing.request.asker not in askers:
-                before[standing.request.asker] = wish_of(standing.request)
+            wish = wish_of(standing.request)
+            if askers.isdisjoint((standing.request.asker, wish.asker)):
+                before[standing.request.asker] = wish
         return tuple(before.values())
 
     async def spend(self, permit: Permit) -> None:
