@@ -49,8 +49,8 @@ class Wish:
     """Somebody wants a person asked. `asked_by` is `rule:NAME` or `hook:NAME`; `ttl_s` None: the usual time.
 
     `approvers`: people, ids (`CHANNEL:ID`, or bare for one of the asking channel), `role:NAME`, `requester`; empty:
-    whoever the turn answers in a direct chat, elsewhere those with the role `approver`. `once`: a yes is for this
-    very call and no other. `lasting`: what may be allowed for always instead, if anything.
+    whoever the turn answers in a direct chat, if they may, else those with the role `approver`. `once`: a yes is for
+    this very call and no other. `lasting`: what may be allowed for always instead, if anything.
     `content`: the digest of what a rule says, by which it counts, whatever it is called; empty for a hook.
     """
 
