@@ -206,5 +206,10 @@ class ApprovalPatch(Patch):
 
 
 def read_approval(members: dict[str, Any]) -> ApprovalPatch:
-    """Raises BadMessage, also where `approved` is not a JSON boolean."""
-    return checked(ApprovalPatch, members, "result")
+    """Raises BadMessage, also where `approved` is not a JSON boolean: and where `ask` has a member that is not known,
+    which may have said who alone decides."""
+    approval = checked(ApprovalPatch, members, "result")
+    asked: dict[str, Any] = members.get("ask") or {}
+    if strange := [name for name in asked if name not in AskPatch.model_fields]:
+        raise BadMessage(f"ask has the unknown member {near_miss(strange[0], AskPatch.model_fields.keys())}")
+    return approval
