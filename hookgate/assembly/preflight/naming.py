@@ -17,11 +17,12 @@ from hookgate.config import ConfigError
 from hookgate.extensions.discovery import Places, look
 from hookgate.mistakes import close
 from hookgate.protocol.dataclasses import dataclass, replace
+from hookgate.protocol.hook.match import Globs
 from hookgate.protocol.hook.stages import Stage
 from hookgate.protocol.zot.names import EXTENSION
 from hookgate.sections import Config
 from hookgate.sections.hooks import HookSection
-from hookgate.sections.section import KNOWN_CHANNELS
+from hookgate.sections.section import KNOWN_CHANNELS, MatchSection
 from hookgate.tools.names import ALL
 
 _NAME, _PROVIDER = "name:", "provider:"
@@ -61,6 +62,7 @@ def _rules_faults(config: Config, known: Known, later: bool) -> Iterator[Fault]:
         for pattern in rule.tools:
             if why := known.stranger(pattern):
                 yield Fault(f"approvals.{number}.tools: {pattern!r} {why}", stops=_wants(pattern) and not later)
+        yield from _ids_of_channels(config, f"approvals.{number}", rule, guards=True)
 
 
 def _hooks_faults(config: Config, base: Path, known: Known, later: bool) -> Iterator[Fault]:
@@ -71,14 +73,33 @@ def _hooks_faults(config: Config, base: Path, known: Known, later: bool) -> Iter
             yield Fault(f"{place}.{lacking}{_SAY_SO if guards else ''}", stops=guards or section.required)
         for pattern in section.match.tools:
             if why := known.stranger(pattern):
-                stops = guards and _wants(pattern) and not later
-                yield Fault(f"{place}.match.tools: {pattern!r} {why}{_SAY_SO if stops else ''}", stops=stops)
+                stops = (guards or (_guards(section) and pattern.lower() in ALL)) and _wants(pattern) and not later
+                yield Fault(
+                    f"{place}.match.tools: {pattern!r} {why}{_SAY_SO if stops and guards else ''}", stops=stops
+                )
+        yield from _ids_of_channels(config, f"{place}.match", section.match, guards=_guards(section))
+
+
+def _ids_of_channels(config: Config, place: str, match: MatchSection, *, guards: bool) -> Iterator[Fault]:
+    """`chats` and `senders` are ids as their channel knows them: with its name before them, as people's ids have it
+    elsewhere, they cover nobody. Where no such channel is configured a program may call its own chats so."""
+    here, there = ("cli", "rpc", "acp", *config.channels), Globs(match.channels)
+    for key, patterns in (("chats", match.chats), ("senders", match.senders)):
+        for pattern in patterns:
+            channel, _, id_ = pattern.removeprefix("!").partition(":")
+            if id_ and channel in (*KNOWN_CHANNELS, *here) and there.covers(channel):
+                said = f"covers none: write {id_!r} there, and channels = [{channel!r}]"
+                stops = guards and _wants(pattern) and channel in here
+                yield Fault(f"{place}.{key}: {pattern!r} {said}", stops=stops)
+
+
+def _guards(section: HookSection) -> bool:
+    return section.mode == "enforce" and not GUARDED.isdisjoint(section.intercept)
 
 
 def _guards_unsaid(section: HookSection) -> bool:
     """Whether calls would pass, or all be refused, unseen by this hook, and nobody has said that they may."""
-    guards = section.mode == "enforce" and not GUARDED.isdisjoint(section.intercept)
-    return guards and "on_failure" not in section.model_fields_set
+    return _guards(section) and "on_failure" not in section.model_fields_set
 
 
 def _wants(pattern: str) -> bool:
