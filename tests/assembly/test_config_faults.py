@@ -165,6 +165,11 @@ TELEGRAM = '[channels.telegram]\nkind = "telegram"\ntoken_env = "T"\n'
         ("", 'senders = ["cli:user"]\nchannels = ["cli"]', {"senders: 'cli:user' covers none: write 'user'": True}),
         (TELEGRAM, 'chats = ["telegram:42"]\nchannels = ["rpc"]', {}),
         (TELEGRAM, 'chats = ["42", "builds:42", "@ann:example.org"]', {}),
+        (
+            "",
+            'roles = ["role:ops", "!role:dev", "ops"]',
+            {"roles: 'role:ops' covers none: write 'ops'": True, "roles: '!role:dev'": False},
+        ),
     ],
 )
 def test_an_id_with_its_channel_before_it_covers_nobody_and_a_rule_of_such_stops_the_start(

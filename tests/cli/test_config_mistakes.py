@@ -173,6 +173,17 @@ def test_a_match_that_covers_no_agent_or_model_is_named_and_no_other() -> None:
     ]
 
 
+def test_a_role_that_looks_like_one_that_somebody_has_is_named_and_no_other() -> None:
+    people = '[people.ann]\nids = ["telegram:7"]\nroles = ["ops"]\n'
+    config = parse(
+        f'{people}{HOOK}match = {{ roles = ["ops", "opss", "!oops", "guest", "approver", "op*"] }}\n', FILE
+    )
+    assert [line for line in strange_names(config) if ".roles" in line] == [
+        "hooks.processes.g.match.roles: 'opss' covers no role of anybody in [people] (did you mean 'ops'?)",
+        "hooks.processes.g.match.roles: '!oops' covers no role of anybody in [people] (did you mean 'ops'?)",
+    ]
+
+
 def test_a_channel_of_ones_own_is_known_wherever_it_is_named() -> None:
     config = parse(
         '[channels.telegram2]\nkind = "telegram"\ntoken_env = "T"\n'

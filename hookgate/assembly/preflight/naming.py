@@ -11,6 +11,7 @@ from fnmatch import fnmatchcase
 from pathlib import Path
 
 from hookgate import config as configuration
+from hookgate.approvals.people import ROLE, USUAL_ROLE
 from hookgate.assembly.hooks.opening import plans
 from hookgate.assembly.preflight.startable import missing
 from hookgate.config import ConfigError
@@ -62,7 +63,7 @@ def _rules_faults(config: Config, known: Known, later: bool) -> Iterator[Fault]:
         for pattern in rule.tools:
             if why := known.stranger(pattern):
                 yield Fault(f"approvals.{number}.tools: {pattern!r} {why}", stops=_wants(pattern) and not later)
-        yield from _ids_of_channels(config, f"approvals.{number}", rule, guards=True)
+        yield from _words_of_people(config, f"approvals.{number}", rule, guards=True)
 
 
 def _hooks_faults(config: Config, base: Path, known: Known, later: bool) -> Iterator[Fault]:
@@ -77,13 +78,18 @@ def _hooks_faults(config: Config, base: Path, known: Known, later: bool) -> Iter
                 yield Fault(
                     f"{place}.match.tools: {pattern!r} {why}{_SAY_SO if stops and guards else ''}", stops=stops
                 )
-        yield from _ids_of_channels(config, f"{place}.match", section.match, guards=_guards(section))
+        yield from _words_of_people(config, f"{place}.match", section.match, guards=_guards(section))
 
 
-def _ids_of_channels(config: Config, place: str, match: MatchSection, *, guards: bool) -> Iterator[Fault]:
-    """`chats` and `senders` are ids as their channel knows them: with its name before them, as people's ids have it
-    elsewhere, they cover nobody. Where no such channel is configured a program may call its own chats so."""
+def _words_of_people(config: Config, place: str, match: MatchSection, *, guards: bool) -> Iterator[Fault]:
+    """`chats` and `senders` are ids as their channel knows them, `roles` their bare names: with a channel's name or
+    `role:` before them, as lists of people have it, they cover nobody. Where no such channel is configured a program
+    may call its own chats so."""
     here, there = ("cli", "rpc", "acp", *config.channels), Globs(match.channels)
+    for pattern in match.roles:
+        bare = pattern.removeprefix("!")
+        if (role := bare.removeprefix(ROLE)) != bare:
+            yield Fault(f"{place}.roles: {pattern!r} covers none: write {role!r}", stops=guards and _wants(pattern))
     for key, patterns in (("chats", match.chats), ("senders", match.senders)):
         for pattern in patterns:
             channel, _, id_ = pattern.removeprefix("!").partition(":")
@@ -149,6 +155,7 @@ def strange_names(config: Config) -> Iterator[str]:
     extensions = {f"zot.extensions.{name}.match": it.match for name, it in config.zot.extensions.items()}
     for place, match in {**matches, **rules, **extensions}.items():
         yield from _uncovered(f"{place}.channels", "channel that is known", match.channels, channels)
+        yield from _near(f"{place}.roles", match.roles, config)
         yield from _uncovered(f"{place}.agents", "agent", match.agents, (config.agent.name, *config.agents))
         yield from _no_model(f"{place}.models", match.models, config.providers)
     yield from _extensions_absent(config)
@@ -158,6 +165,14 @@ def _uncovered(place: str, kind: str, patterns: tuple[str, ...], names: tuple[st
     for pattern in patterns:
         if not any(fnmatchcase(name, pattern.removeprefix("!")) for name in names):
             yield f"{place}: {pattern!r} covers no {kind}{close(pattern, names)}"
+
+
+def _near(place: str, patterns: tuple[str, ...], config: Config) -> Iterator[str]:
+    """Roles may be given while hookgate runs, so only one that looks like another is named."""
+    roles = {USUAL_ROLE, "operator", *(role for person in config.people.values() for role in person.roles)}
+    for line in _uncovered(place, "role of anybody in [people]", patterns, tuple(sorted(roles))):
+        if line.endswith("?)"):
+            yield line
 
 
 def _no_model(place: str, patterns: tuple[str, ...], providers: Iterable[str]) -> Iterator[str]:
