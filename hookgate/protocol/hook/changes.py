@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Annotated, Any, cast
 
-from pydantic import BeforeValidator, Field
+from pydantic import BeforeValidator, ConfigDict, Field
 
 from hookgate.protocol.dataclasses import replace
 from hookgate.protocol.errors import BadMessage
@@ -191,6 +191,9 @@ def read_call(members: dict[str, Any]) -> Mapping[str, Any]:
 
 
 class AskPatch(Patch):
+    """A member that is not known may have said who alone decides: it is a failure."""
+
+    model_config = ConfigDict(extra="forbid")
     title: str | None = None
     text: str | None = None
     approvers: Texts | None = None
@@ -206,10 +209,5 @@ class ApprovalPatch(Patch):
 
 
 def read_approval(members: dict[str, Any]) -> ApprovalPatch:
-    """Raises BadMessage, also where `approved` is not a JSON boolean: and where `ask` has a member that is not known,
-    which may have said who alone decides."""
-    approval = checked(ApprovalPatch, members, "result")
-    asked: dict[str, Any] = members.get("ask") or {}
-    if strange := [name for name in asked if name not in AskPatch.model_fields]:
-        raise BadMessage(f"ask has the unknown member {near_miss(strange[0], AskPatch.model_fields.keys())}")
-    return approval
+    """Raises BadMessage, also where `approved` is not a JSON boolean."""
+    return checked(ApprovalPatch, members, "result")
