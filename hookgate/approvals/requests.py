@@ -52,7 +52,10 @@ class Approvals:
         self.deciders = Deciders(people or People())
         self._journal, self._decisions, self._around = journal, journal.decisions, around
         self._reading = Reading(around.channels)
-        self.grants = Grants(journal.decisions, Extent(around.directory, around.clock, around.parts))
+        extent = Extent(around.directory, around.clock, around.parts)
+        self.grants = Grants(
+            journal.decisions, extent, lambda wish, chat, voters: self.deciders.enough(wish, chat, voters)
+        )
         self._waiting = Waiting(journal, around.clock, lambda request: partial(self.decide, request))
         self._asking = Asking(journal.decisions, around, self._waiting, lambda: self.deciders)
 
@@ -128,7 +131,7 @@ class Approvals:
             if vote.grant == "always" and wish.lasting is not None:
                 lasting.append(partial(wish.lasting.keep, vote.name))
             else:
-                await self.grants.give(subject, wish, vote, asked.request.id)
+                await self.grants.give(subject, wish, asked.votes, asked.request.id)
         # Only now: what another approver refuses must not stand allowed for good.
         for keep in lasting:
             keep()

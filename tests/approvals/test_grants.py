@@ -113,8 +113,9 @@ async def test_a_yes_covers_nothing_where_tools_work_in_another_folder() -> None
 async def test_what_covers_a_call_already_is_not_granted_twice() -> None:
     house = House(SHELL, parts=words)
     subject, [wish] = await house.subject(call=STATUS), house.approvals.wishes(STEP, STATUS)
+    vote = Vote("boss", True, grant="session", voter=Voter("telegram", "boss"))
     for _ in range(2):
-        await house.approvals.grants.give(subject, wish, Vote("boss", True, grant="session"), "R1")
+        await house.approvals.grants.give(subject, wish, [vote], "R1")
     assert len(await house.approvals.grants.held()) == 1
 
 

@@ -12,12 +12,13 @@ import trio.testing
 from hookgate.approvals import people
 from hookgate.approvals.binding import NotApproved, Permit, Subject
 from hookgate.approvals.people import People
-from hookgate.protocol.approval import Decision
+from hookgate.approvals.rules import Rule
+from hookgate.protocol.approval import Decision, Voter
 from hookgate.protocol.chat import Outbound
 from hookgate.protocol.journal.decisions import Standing, StoredRequest
 from hookgate.protocol.journal.values import Arrival, Claim, PolicyChanged
 from tests.approvals.asking import CALL, STEP, House, Person
-from tests.approvals.test_people import ANN, BOB, CARL, DEADLINE_S, OPS, PEOPLE, RULE, open_call
+from tests.approvals.test_people import ANN, BOB, CARL, DEADLINE_S, OPS, PEOPLE, RULE, TWO, open_call
 
 OTHERS = People([people.Person("carl", (CARL,), OPS)])
 
@@ -54,6 +55,22 @@ async def test_what_somebody_allowed_who_may_no_more_does_not_run() -> None:
             await call.house.approvals.spend(permit)
         call.house.approvals.adopt([RULE], PEOPLE)
         await call.house.approvals.spend(permit)
+
+
+@pytest.mark.parametrize(("rule", "voters"), [(RULE, [BOB]), (TWO, [BOB, CARL])])
+async def test_what_somebody_allowed_for_longer_who_may_no_more_is_asked_about_again(
+    rule: Rule, voters: list[Voter]
+) -> None:
+    async with open_call(rule) as call:
+        for voter in voters:
+            await call.house.approvals.decide(call.id, Decision(True, "", grant="session"), voter)
+        await trio.testing.wait_all_tasks_blocked()
+        approvals, covered = call.house.approvals, list[bool]()
+        subject, [wish] = await call.house.subject(), approvals.wishes(STEP, CALL)
+        for known in (PEOPLE, OTHERS, PEOPLE):
+            approvals.adopt([rule], known)
+            covered.append(await approvals.grants.covering(subject, wish) is not None)
+        assert covered == [True, False, True]
 
 
 async def test_after_a_restart_it_is_asked_anew_where_others_may_decide_by_then() -> None:
