@@ -73,6 +73,20 @@ async def test_what_somebody_allowed_for_longer_who_may_no_more_is_asked_about_a
         assert covered == [True, False, True]
 
 
+async def test_what_stands_on_the_word_of_somebody_who_may_no_more_does_not_run() -> None:
+    async with open_call(RULE) as call:
+        await call.house.approvals.decide(call.id, Decision(True, "", grant="session"), BOB)
+        await trio.testing.wait_all_tasks_blocked()
+        approvals = call.house.approvals
+        permit = await approvals.settle(await call.house.subject(), approvals.wishes(STEP, CALL), Person())
+        assert isinstance(permit, Permit)
+        approvals.adopt([RULE], OTHERS)
+        with pytest.raises(PolicyChanged, match="who may decide it has changed"):
+            await approvals.spend(permit)
+        approvals.adopt([RULE], PEOPLE)
+        await approvals.spend(permit)
+
+
 async def test_after_a_restart_it_is_asked_anew_where_others_may_decide_by_then() -> None:
     rule = replace(RULE, terms=replace(RULE.terms, ask_in=("slack:C99", "slack:C98")))
     before, after = ([Person(name="slack"), Person()] for _ in range(2))
