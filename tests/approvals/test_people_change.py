@@ -13,7 +13,7 @@ from hookgate.approvals import people
 from hookgate.approvals.binding import NotApproved, Permit, Subject
 from hookgate.approvals.people import People
 from hookgate.approvals.rules import Rule
-from hookgate.protocol.approval import Decision, Voter
+from hookgate.protocol.approval import Decision, Voter, Wish
 from hookgate.protocol.chat import Outbound
 from hookgate.protocol.journal.decisions import Standing, StoredRequest
 from hookgate.protocol.journal.values import Arrival, Claim, PolicyChanged
@@ -136,3 +136,16 @@ async def test_people_who_change_while_it_is_stored_void_it_before_anybody_sees_
     with pytest.raises(PolicyChanged, match="who may decide it has changed"):
         await house.allowed(Person())
     assert (slack.requests, await house.approvals.pending()) == ([], ())
+
+
+async def test_what_a_hook_asked_where_the_channel_says_who_decides_is_found_again_after_a_crash() -> None:
+    house, limits, wish = House(), {"telegram": ("boss",)}, Wish("hook:a")
+    subject = replace(await house.subject(), step=replace(STEP, resumed=True))
+    found = list[tuple[str, ...]]()
+    for here, person in ((house, Person([Decision(True, "boss")])), (House(journal=house.journal), Person())):
+        here.approvals.adopt([], PEOPLE, limits)
+        permit = await here.approvals.settle(subject, [wish], person)
+        assert isinstance(permit, Permit)
+        found.append(tuple(it.request for it in permit.approvals))
+    assert found[0] == found[1]
+    assert len(found[0]) == 1
