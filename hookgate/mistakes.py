@@ -19,12 +19,17 @@ Where = Callable[[Sequence[int | str], bool], str]
 def mistakes(error: ValidationError, root: type[Any], where: Where = lambda _path, _key: "") -> list[str]:
     """Each place as it is written in the file, and what is wrong there. `root`: a model or a dataclass."""
     found: dict[str, ErrorDetails] = {}
-    # Of a union every branch complains; the one that got deepest is the one that was meant.
-    for mistake in sorted(error.errors(include_url=False), key=lambda it: -len(it["loc"])):
+    # Of a union every branch complains; the one that got deepest is the one that was meant, and of those no word was
+    # where something else is written.
+    for mistake in sorted(error.errors(include_url=False), key=lambda it: (-len(it["loc"]), _wants_a_word(it))):
         place = _place(mistake["loc"])
         if not any(known == place or known.startswith(place + ".") for known in found):
             found[place] = mistake
     return [_said(place, mistake, root, where) for place, mistake in found.items()]
+
+
+def _wants_a_word(mistake: ErrorDetails) -> bool:
+    return mistake["type"] == "literal_error" and not isinstance(mistake["input"], str)
 
 
 def _said(place: str, mistake: ErrorDetails, root: type[Any], where: Where) -> str:

@@ -43,6 +43,10 @@ HOOK = '[hooks.processes.g]\ncommand = ["a"]\nintercept = ["before_tool"]\n'
             "(at line 4, column 30)",
         ),
         (
+            '[channels.d]\nkind = "discord"\ntoken_env = "T"\nallow = ["1"]\nshards = 0\n',
+            "channels.d.shards: must be greater than or equal to 1 (at line 5, column 10)",
+        ),
+        (
             '[hooks.processes.g]\ncommand = ["a"]\nintercept = []\n',
             "hooks.processes.g: it neither intercepts nor observes anything: "
             'one that brings tools is asked for them with intercept = ["before_tool"] (at line 1, column 18)',
