@@ -54,6 +54,7 @@ _WORDS = {
     "float_type": "must be a number",
     "bool_type": "must be true or false",
     "too_short": "must not be empty",
+    "string_too_short": "must not be empty",
     "dataclass_type": "must be an object",
 }
 _TABLES = {("approvals",), ("routes",), ("tools", "preferences")}
@@ -69,6 +70,9 @@ _NAMES = {
     r"^\$argon2id\$": "must be an argon2 hash of the password, not the password itself",
     r"^(https?://[^/\s]+)?$": "must be http:// or https:// and a host, without a path, such as http://127.0.0.1:8081",
     r"^(https?://[^/]+)?$": "must be how people reach the page, for example https://chat.example.org",
+    r"^[A-Za-z0-9_.-]+:.+$": "write it CHANNEL:ID, for example telegram:7",
+    r"^(/([^~]|~[01])*)?$": "must be a JSON pointer, for example /data/message",
+    r"^(https?://[^\s]+[^\s/])?$": "must be http:// or https:// and a host, for example http://127.0.0.1:4318",
     r"^([A-Za-z_][A-Za-z0-9_]*)?$": "must be the name of an environment variable",
 }
 """What the patterns of the sections say."""
