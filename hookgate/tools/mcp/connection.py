@@ -104,8 +104,10 @@ class Connection:
         )
 
     def lacks(self, tool: str) -> bool:
-        """Whether this one went when the server was lost, which is being connected again."""
-        return self._live is None and self.state != "closed" and tool in self._lost_tools
+        """Whether this one went when the server was lost, which is being connected again. Before it has been up, any
+        of its names may be one that a conversation knows from an earlier run."""
+        known = tool in self._lost_tools if self._was_up else tool.startswith(f"{self.spec.name}__")
+        return self._live is None and self.state != "closed" and known
 
     def leave(self) -> None:
         """Ask the owner to end it; `closed` tells when it has."""

@@ -228,6 +228,16 @@ async def test_start_up_does_not_wait_for_a_server_that_is_not_required() -> Non
             assert bench.status().state == "connecting"
 
 
+async def test_a_tool_of_a_server_that_has_not_been_up_yet_is_said_to_be_away_and_not_unknown() -> None:
+    bench = Bench()
+    with trio.fail_after(20):
+        async with open_connections(bench.connections, [odd("mute")]):
+            assert bench.connections.away("odd__echo") == "the MCP server odd is not there now"
+            assert bench.connections.away("other__echo") == ""
+    async with opened(odd()) as good:
+        assert good.connections.away("odd__nope") == ""
+
+
 async def test_a_required_server_that_cannot_be_had_stops_the_start() -> None:
     bench = Bench()
     with trio.fail_after(10), pytest.RaisesGroup(RequiredServerFailed, flatten_subgroups=True):
