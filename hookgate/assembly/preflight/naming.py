@@ -158,7 +158,23 @@ def strange_names(config: Config) -> Iterator[str]:
         yield from _near(f"{place}.roles", match.roles, config)
         yield from _uncovered(f"{place}.agents", "agent", match.agents, (config.agent.name, *config.agents))
         yield from _no_model(f"{place}.models", match.models, config.providers)
+    yield from _mistyped_people(config)
     yield from _extensions_absent(config)
+
+
+def _mistyped_people(config: Config) -> Iterator[str]:
+    """Whoever is listed and is nobody of [people], but nearly: all others may be ids, or be let in later."""
+    roles = {role for person in config.people.values() for role in person.roles}
+    logins = {login for channel in config.channels.values() for login in channel.users}
+    lists = {f"approvals.{number}.approvers": rule.approvers for number, rule in enumerate(config.approvals)}
+    for name, channel in config.channels.items():
+        lists |= {f"channels.{name}.allow": channel.allow, f"channels.{name}.approvers": channel.approvers}
+    for place, listed in lists.items():
+        for it in listed:
+            kind, colon, role = it.partition(":")
+            known = roles if colon and kind == "role" else () if colon or it in logins else config.people.keys()
+            if (role or it) not in known and (meant := close(role or it, known)):
+                yield f"{place}: {it!r} is nobody of [people]{meant}"
 
 
 def _uncovered(place: str, kind: str, patterns: tuple[str, ...], names: tuple[str, ...]) -> Iterator[str]:
