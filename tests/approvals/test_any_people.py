@@ -212,7 +212,7 @@ class PeopleMachine(RuleBasedStateMachine):
         name = who.split()[0]
         if name != "operator" and name not in call.may & self.ops:
             assert (came.counted, came.text) == (False, "Only those with the role ops may decide this.")
-        elif before != "open" or name in call.votes:
+        elif before != "open" or (approved and name in call.votes):
             assert (came.counted, came.state) == (False, before)
             # Whoever waits has heard that it is over, wherever the clock goes then.
             call.state = before

@@ -114,14 +114,23 @@ async def test_it_takes_different_people_whatever_ids_they_have() -> None:
     async with open_call(TWO, GROUP) as call:
         assert (len(call.slack.requests), len(call.telegram.requests)) == (1, 1)
         assert await call.say(BOB) == "1 of 2: it waits for somebody else as well."
-        assert await call.say(BOB) == "You have said so already. 1 of 2: it waits for somebody else."
-        assert await call.say(BOB_AT_HOME) == "You have said so already. 1 of 2: it waits for somebody else."
+        assert await call.say(BOB) == "You have allowed it already. 1 of 2: it waits for somebody else."
+        assert await call.say(BOB_AT_HOME) == "You have allowed it already. 1 of 2: it waits for somebody else."
         assert call.ended == []
         assert await call.say(CARL) == "Allowed."
         [permit] = call.ended
         assert isinstance(permit, Permit)
         assert await call.house.told_in("telegram") == ["telegram:77 Run bash? carl has allowed it."]
         await call.house.approvals.spend(permit)
+
+
+@pytest.mark.parametrize("as_whom", [BOB, BOB_AT_HOME])
+async def test_whoever_has_said_yes_may_still_say_no_while_others_are_waited_for(as_whom: Voter) -> None:
+    async with open_call(TWO) as call:
+        await call.say(BOB)
+        assert await call.say(as_whom, yes=False) == "Refused."
+        assert call.ended == [NotApproved(f"approval:{call.id}", "not today")]
+        assert await call.say(CARL) == "bob has refused it already: not today."
 
 
 async def test_what_the_chats_are_told_is_stored_with_the_decision_wherever_that_is_made(tmp_path: Path) -> None:
