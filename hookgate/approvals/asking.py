@@ -38,7 +38,7 @@ class Asking:
             return NotApproved(wish.asked_by, subject.may_not_wait)
         if not wish.approvers:
             wish = replace(wish, approvers=may.limit(subject.step.chat))
-        shown = request_of(subject, wish, around.directory, around.redactor)
+        shown = request_of(subject, wish, around)
         deciders, here = may.of(shown), Place(channel, subject.step.chat)
         where = places(here, wish.terms.ask_in, around.channels, deciders)
         if why := nobody_reached(shown, where, deciders, may.people, may.limit(shown.chat)):
