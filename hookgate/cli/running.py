@@ -1,7 +1,7 @@
 """Which of the running gateways a command means: that of its configuration file, else of its workspace; of several
 the one that serves.
 
-Who only looks is content with the newest of the others, and is told whose it is; a change is never asked of those.
+Who only looks is content with one of the others, and is told whose it is; a change is never asked of those.
 """
 
 from __future__ import annotations
@@ -84,8 +84,8 @@ class Running:
 
 
 def running(config_file: Path | None, control: Path | None, looks: str = "") -> Running:
-    """The one at `control`; without it that of this file, of this workspace, else the newest; of several here the one
-    that serves. `looks`: of those that can be asked this.
+    """The one at `control`; without it that of this file, of this workspace, else another; of several the
+    one that serves, then the newest. `looks`: of those that can be asked this.
 
     Raises NothingRunning.
     """
@@ -101,7 +101,7 @@ def running(config_file: Path | None, control: Path | None, looks: str = "") -> 
             others.append(found)
     except NothingRunning as error:
         raise NothingRunning(unasked(config_file) or str(error)) from None
-    for it in sorted(others, key=lambda it: (it.strange, not it.is_of_file(here), not it.strange and not it.serves)):
+    for it in sorted(others, key=lambda it: (it.strange, not it.is_of_file(here), not it.serves)):
         return it
     raise NothingRunning(unasked(config_file) or f"no hookgate is running ({_none_answers()})")
 

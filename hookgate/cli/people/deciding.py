@@ -11,6 +11,7 @@ from hookgate.cli.journal.file import journal_of
 from hookgate.cli.journal.place import JournalChoice
 from hookgate.cli.printing import failed, say, say_rows, table, width_shown
 from hookgate.cli.running import Running, all_ours, running_for, running_or_none
+from hookgate.config import FILE_NAME
 from hookgate.control.client import ControlFailed, NothingRunning, call, read_rows
 from hookgate.operations.approvals import Waiting, decide, waiting_rows
 from hookgate.program.endings import FAILED
@@ -55,8 +56,10 @@ def decide_request(said: Said, config_file: Path | None, control: Path | None) -
     try:
         running = running_for("approvals.decide", config_file, control)
     except NothingRunning:
+        if control is not None or not (config_file or Path(FILE_NAME).exists()):
+            raise
         file = journal_of(JournalChoice(config_file))
-        if control is not None or not is_there(file):
+        if not is_there(file):
             raise
         outcome = run_interruptibly(_decide_stored, file, said)
     else:
