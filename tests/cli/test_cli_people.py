@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import json
 import shutil
+import socket
 from contextlib import AsyncExitStack
 from pathlib import Path
 from time import time
@@ -107,6 +108,18 @@ async def test_the_list_says_who_asks_and_who_has_allowed_it_where_several_have_
     [row] = json.loads(await said(folder, "approvals", "list", "--json"))
     assert (row["required"], row["allowed"]) == (2, ["operator"])
     assert await said(folder, "approvals", "decide", request, "no") == "Refused.\n"
+
+
+async def test_one_that_gives_no_answer_is_named_since_nobody_knows_what_waits_there(tmp_path: Path) -> None:
+    write_config(tmp_path)
+    (sockets := tmp_path / "hookgate").mkdir(mode=0o700)
+    with socket.socket(socket.AF_UNIX) as stopped:
+        stopped.bind(str(sockets / "1.sock"))
+        stopped.listen()
+        listed = await run(tmp_path, "approvals", XDG_RUNTIME_DIR=str(tmp_path))
+    assert (listed.returncode, listed.stdout) == (0, b"nothing waits for people\n")
+    name = f"the hookgate at {sockets}/1.sock gives no answer"
+    assert listed.stderr.decode() == f"note: {name}: it is stopped (Ctrl-Z), or stuck\n"
 
 
 async def test_what_waits_is_listed_and_decided_in_the_file(waiting: tuple[Path, str]) -> None:
