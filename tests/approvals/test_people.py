@@ -196,6 +196,25 @@ async def test_where_nobody_who_may_can_be_reached_it_is_refused_at_once(
         assert (call.slack.requests, call.telegram.requests) == ([], [])
 
 
+@pytest.mark.parametrize(
+    ("rule", "is_told"),
+    [
+        (RULE, True),
+        (TWO, True),
+        (replace(RULE, approvers=("bob",)), False),
+        (replace(RULE, approvers=("ann", "requester"), terms=Terms(2)), False),
+    ],
+)
+async def test_whoever_asks_and_may_not_allow_their_own_call_is_told_that_though_they_are_named(
+    rule: Rule, is_told: bool
+) -> None:
+    house = House(replace(rule, terms=replace(rule.terms, ask_in=())), people=PEOPLE)
+    refused = await house.settle(house.approvals.wishes(STEP, CALL), Person())
+    assert isinstance(refused, NotApproved)
+    told = "; whoever asks is one of them, but a call of their own counts with self_approval = true alone"
+    assert refused.reason.endswith(told) is is_told
+
+
 async def test_silence_ends_the_turn_where_the_rule_says_so_and_the_chats_are_told(
     autojump_clock: trio.testing.MockClock,
 ) -> None:
