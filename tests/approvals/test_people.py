@@ -16,7 +16,7 @@ from hookgate.approvals import people
 from hookgate.approvals.binding import NotApproved, Permit
 from hookgate.approvals.people import People
 from hookgate.approvals.rules import Rule
-from hookgate.protocol.approval import Decision, Terms, Voter
+from hookgate.protocol.approval import OPERATOR, Decision, Terms, Voter
 from hookgate.protocol.chat import Chat, Inbound
 from hookgate.protocol.journal.interfaces import Journal
 from hookgate.protocol.journal.values import PolicyChanged
@@ -131,6 +131,16 @@ async def test_whoever_has_said_yes_may_still_say_no_while_others_are_waited_for
         assert await call.say(as_whom, yes=False) == "Refused."
         assert call.ended == [NotApproved(f"approval:{call.id}", "not today")]
         assert await call.say(CARL) == "bob has refused it already: not today."
+
+
+@pytest.mark.parametrize(
+    ("voter", "told"),
+    [(ANN, []), (OPERATOR, ["telegram:42 Run bash? whatever they call themselves has allowed it."])],
+)
+async def test_the_one_chat_that_asks_is_told_of_a_decision_from_elsewhere(voter: Voter, told: list[str]) -> None:
+    async with open_call(Rule("shell")) as call:
+        assert await call.say(voter) == "Allowed."
+        assert await call.house.told_in("telegram") == told
 
 
 async def test_what_the_chats_are_told_is_stored_with_the_decision_wherever_that_is_made(tmp_path: Path) -> None:
