@@ -36,7 +36,7 @@ class Asking:
         if subject.may_not_wait:
             return NotApproved(wish.asked_by, subject.may_not_wait)
         approvers = wish.approvers or may.limit(subject.step.chat)
-        shown = request_of(subject, wish, approvers, around.directory, around.redactor)
+        shown = request_of(subject, wish, approvers, around)
         deciders, here = may.of(shown), Place(channel, subject.step.chat)
         where = places(here, wish.terms.ask_in, around.channels, deciders)
         if why := nobody_reached(shown, where, deciders, may.people, may.limit(shown.chat)):

@@ -115,6 +115,6 @@ def _said(standing: Standing) -> str:
         case "open" if standing.counted:
             return f"{so_far(standing)}: it waits for somebody else as well."
         case "open":
-            return f"You have said so already. {so_far(standing)}: it waits for somebody else."
+            return f"You have allowed it already. {so_far(standing)}: it waits for somebody else."
         case _:
             return f"It is too late: {refusal_reason(standing)}."

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from functools import partial
 
 from hookgate.approvals.decide import whose
 from hookgate.approvals.people import People, read_id, requester
@@ -10,6 +11,8 @@ from hookgate.protocol.approval import ApprovalRequest, Voter
 from hookgate.protocol.chat import Chat
 from hookgate.protocol.dataclasses import dataclass
 from hookgate.protocol.interfaces import AskingChannel, Channel
+
+OWN_CALL = "; whoever asks is one of them, but a call of their own counts with self_approval = true alone"
 
 
 @dataclass(frozen=True)
@@ -39,6 +42,12 @@ def places(
     return tuple(it for it in (here, *apart) if it.reached(deciders))
 
 
+def _is_barred(request: ApprovalRequest, people: People) -> bool:
+    """Whether whoever asks is named, but may not decide about a call of their own."""
+    here, by = request.chat, partial(people.deciders, request.approvers, request.chat)
+    return requester(here) in by(self_approval=True) - by(self_approval=request.terms.self_approval)
+
+
 def nobody_reached(
     request: ApprovalRequest,
     where: Iterable[Place],
@@ -51,17 +60,8 @@ def nobody_reached(
     required, who = request.terms.required, whose(request, limit)
     if len(reached) >= required:
         return ""
-    elsewhere = "" if request.terms.ask_in else "; a rule's ask_in names a chat where they are"
-    elsewhere += _but(request, people)
+    elsewhere = "" if request.terms.ask_in else "; a rule's ask_in can name a chat where they are"
+    elsewhere += "" if limit or not _is_barred(request, people) else OWN_CALL
     if not reached:
         return f"only {who} may approve this, and nobody of them can be reached{elsewhere}"
     return f"{required} of {who} have to approve this, and {len(reached)} can be reached{elsewhere}"
-
-
-def _but(request: ApprovalRequest, people: People) -> str:
-    """Whoever asks is there, and may be all who are named: without a word they would be said not to be reached."""
-    if request.terms.self_approval:
-        return ""
-    named = people.deciders(request.approvers, request.chat, self_approval=True)
-    counted = people.deciders(request.approvers, request.chat, self_approval=False)
-    return "" if named == counted else "; whoever asked for it does not count, since self_approval is off"

@@ -215,7 +215,11 @@ class Approvals:
 
     async def pending(self, session: str = "") -> tuple[StoredRequest, ...]:
         """What waits for people, oldest first; in one session or all."""
-        return tuple(standing.request for standing in await self._decisions.pending(session))
+        return tuple(standing.request for standing in await self.undecided(session))
+
+    async def undecided(self, session: str = "") -> tuple[Standing, ...]:
+        """The same with what was said so far."""
+        return await self._decisions.pending(session)
 
     async def decidable(self, voter: Voter) -> tuple[Standing, ...]:
         """What waits for this very person among others."""

@@ -12,12 +12,22 @@ from hookgate.protocol.events.payloads import Payload
 from hookgate.protocol.interfaces import Channel, Redactor
 from hookgate.protocol.values import Step, ToolCall
 
+EVERYWHERE = "in all conversations of whoever asks now"
+
+
+def always_counts(*, serving: bool, kept: bool) -> str:
+    """What is allowed for always stands in the journal: the gateway's is for all, each other run has its own."""
+    if serving:
+        return EVERYWHERE
+    return f"{EVERYWHERE} that are kept by this name" if kept else f"{EVERYWHERE}, until this run of hookgate ends"
+
 
 @dataclass(frozen=True)
 class Surroundings:
     """`emit` tells events; without a redactor nothing is secret. `directory`: where tools work. `clock`: seconds of
     the wall clock. `channels` by name, for what is shown elsewhere than in the chat that asks. `scripts`:
-    the digest of the files that a call runs; it may block."""
+    the digest of the files that a call runs; it may block. `always`: in which conversations a yes for always counts,
+    in words."""
 
     emit: Callable[[Payload, Step | None], None]
     redactor: Redactor | None = None
@@ -26,3 +36,4 @@ class Surroundings:
     channels: Mapping[str, Channel] = field(default_factory=dict[str, Channel])
     parts: Parts = lambda _call: None
     scripts: Callable[[ToolCall], str] | None = None
+    always: str = EVERYWHERE

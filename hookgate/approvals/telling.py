@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from hookgate.approvals.decide import deciding, is_silence, refusal_reason, silence, whose
 from hookgate.approvals.places import Place
 from hookgate.protocol.chat import Chat, Outbound
-from hookgate.protocol.journal.decisions import Standing, StoredRequest
+from hookgate.protocol.journal.decisions import Standing, StoredRequest, Vote
 
 
 def cards(stored: StoredRequest, where: Iterable[Place]) -> tuple[Outbound, ...]:
@@ -31,7 +31,7 @@ def outcome_told(standing: Standing, *, seen: bool = False) -> tuple[Outbound, .
     call are seen."""
     stored, vote = standing.request, deciding(standing)
     shown, chats = stored.shown, stored.places
-    if chats == (shown.chat,) and not is_silence(standing):
+    if chats == (shown.chat,) and not is_silence(standing) and not _is_from_elsewhere(vote, shown.chat):
         return ()
     said = f"Refused: {refusal_reason(standing)}."
     if standing.state == "approved" and vote is not None:
@@ -43,6 +43,11 @@ def outcome_told(standing: Standing, *, seen: bool = False) -> tuple[Outbound, .
     return tuple(
         _notice(chat, f"{shown.headline} {said}") for chat in everywhere if not (silent and chat == shown.chat)
     )
+
+
+def _is_from_elsewhere(vote: Vote | None, chat: Chat) -> bool:
+    """Whether somebody has decided who is not in that chat: an operator."""
+    return vote is not None and vote.voter is not None and vote.voter.channel != chat.channel
 
 
 def reminders(stored: StoredRequest) -> tuple[Outbound, ...]:

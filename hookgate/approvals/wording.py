@@ -7,6 +7,7 @@ from secrets import token_hex
 from hookgate.approvals.binding import Subject, request_digest
 from hookgate.approvals.decide import NOBODY, deciding, refusal_reason
 from hookgate.approvals.rules import TTL_S
+from hookgate.approvals.surroundings import Surroundings
 from hookgate.protocol.approval import ApprovalRequest, Wish, usual_title
 from hookgate.protocol.events.payloads import ApprovalDecided, ApprovalRequested
 from hookgate.protocol.interfaces import Redactor
@@ -14,11 +15,9 @@ from hookgate.protocol.journal.decisions import Standing, StoredRequest
 from hookgate.protocol.redacting import presentable_request
 
 
-def request_of(
-    subject: Subject, wish: Wish, approvers: tuple[str, ...], directory: str, redactor: Redactor | None
-) -> ApprovalRequest:
-    """A new one, secrets hidden. `directory`: where tools work."""
-    step, call = subject.step, subject.call
+def request_of(subject: Subject, wish: Wish, approvers: tuple[str, ...], around: Surroundings) -> ApprovalRequest:
+    """A new one, secrets hidden."""
+    step, call, redactor = subject.step, subject.call, around.redactor
     request = ApprovalRequest(
         id=token_hex(8),
         chat=step.chat,
@@ -28,9 +27,9 @@ def request_of(
         text=wish.text,
         approvers=approvers,
         ttl_s=wish.ttl_s or TTL_S,
-        digest=request_digest(subject, wish.asker, directory),
+        digest=request_digest(subject, wish.asker, around.directory),
         once=wish.once,
-        always=_always(subject, wish),
+        always=_always(subject, wish, around.always),
         extension=step.extension,
         terms=wish.terms,
         place=subject.place,
@@ -46,13 +45,13 @@ def wish_of(stored: StoredRequest) -> Wish:
     return Wish(*about, once=True, content=content, terms=shown.terms)
 
 
-def _always(subject: Subject, wish: Wish) -> str:
+def _always(subject: Subject, wish: Wish, where: str) -> str:
     """What a yes for always would be for; empty: there is none."""
     if wish.lasting is not None:
         return wish.lasting.text
     if wish.once or "always" not in wish.terms.grants:
         return ""
-    return f"every {subject.call.name} call that {wish.asked_by} asks about, in all conversations of whoever asks now"
+    return f"every {subject.call.name} call that {wish.asked_by} asks about, {where}"
 
 
 def requested(shown: ApprovalRequest, redactor: Redactor | None) -> ApprovalRequested:

@@ -39,12 +39,13 @@ class Judges:
 
 
 def surroundings(
-    config: Config, gate: Gate, redactor: Redactor | None, channels: Mapping[str, Channel]
+    config: Config, gate: Gate, redactor: Redactor | None, channels: Mapping[str, Channel], always: str
 ) -> Surroundings:
-    """What people are asked with, and in which channels. Raises ConfigError."""
+    """What people are asked with, and in which channels; `always`: where such a yes counts. Raises ConfigError."""
     workspace = configuration.workspace_folder(config)
     parts, scripts = parts_in(workspace), partial(scripts_in, workspace)
-    return Surroundings(gate.events.emit, redactor, str(workspace), channels=channels, parts=parts, scripts=scripts)
+    given = (gate.events.emit, redactor, str(workspace))
+    return Surroundings(*given, channels=channels, parts=parts, scripts=scripts, always=always)
 
 
 def make_judges(config: Config, gate: Gate, journal: Journal, around: Surroundings) -> Judges:

@@ -12,6 +12,7 @@ import structlog
 import trio
 
 from hookgate import config as configuration
+from hookgate.approvals.surroundings import always_counts
 from hookgate.assembly.agents import AgentParts, Agents, make_judges, surroundings
 from hookgate.assembly.channels.desk import Desk
 from hookgate.assembly.channels.opening import OpenChannels, Page, open_channels
@@ -135,7 +136,8 @@ async def open_runtime(settings: Settings, ports: Ports, early: Opened = unheard
         mounts = Mounts(gate, restarts(config.hooks.defaults), inside, Singletons(journal.cluster))
         await stack.enter_async_context(open_mounts(mounts, _plans(settings, tools, extensions), wait=False))
         channels = {**opened.channels, **{channel.name: channel for channel in ports.channels}}
-        judges = make_judges(config, gate, journal, surroundings(config, gate, redactor, channels))
+        always = always_counts(serving=settings.serving, kept=journal.outlives)
+        judges = make_judges(config, gate, journal, surroundings(config, gate, redactor, channels, always))
         agents = Agents(config, AgentParts(providers, tools, judges, context))
         if extensions is not None:
             extensions.asking = lambda chat: agents(chat).step("", Inbound(chat, ""))

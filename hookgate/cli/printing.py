@@ -195,10 +195,6 @@ def hanging(head: str, text: str, width: int, indent: int | None = None) -> list
     return [*rows, row]
 
 
-def to_stderr(line: str) -> None:
-    stderr(printable(line) + "\n")
-
-
 def stderr(text: str) -> None:
     sys.stderr.write(text)
     sys.stderr.flush()

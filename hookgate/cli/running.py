@@ -1,7 +1,7 @@
 """Which of the running gateways a command means: that of its configuration file, else of its workspace; of several
 the one that serves.
 
-Who only looks is content with the newest of the others, and is told whose it is; a change is never asked of those.
+Who only looks is content with one of the others, and is told whose it is; a change is never asked of those.
 """
 
 from __future__ import annotations
@@ -14,8 +14,17 @@ from typing import Any, TypeVar, cast
 
 from hookgate import config as configuration
 from hookgate.channels.printable import printable
+from hookgate.cli.printing import complain
 from hookgate.config import ConfigError
-from hookgate.control.client import ControlFailed, NothingRunning, call, find_socket, live_sockets, read_rows
+from hookgate.control.client import (
+    NO_ANSWER,
+    ControlFailed,
+    NothingRunning,
+    call,
+    find_socket,
+    live_sockets,
+    read_rows,
+)
 from hookgate.protocol.dataclasses import dataclass, replace
 
 T = TypeVar("T")
@@ -41,7 +50,7 @@ class Home:
 class Running:
     """`path`: its control socket. `looks`: methods that change nothing, by its own word. `strange`: it is neither of
     this configuration file nor of this workspace, as far as it says. `journal`: where it lies; empty: none
-    is kept, or it does not say."""
+    is kept, or it does not say. `silent`: it says nothing."""
 
     path: Path
     home: Home = Home()
@@ -49,6 +58,7 @@ class Running:
     looks: frozenset[str] = frozenset()
     strange: bool = False
     journal: str = ""
+    silent: bool = False
 
     @property
     def serves(self) -> bool:
@@ -71,6 +81,11 @@ class Running:
             sys.stderr.write(f"note: {title} is asked\n")
             sys.stderr.flush()
 
+    def tell_silence(self) -> None:
+        """On stderr: what waits there is told to nobody, and it may be the one that was meant."""
+        if self.silent:
+            complain(f"note: the hookgate at {self.path} gives no answer: it is stopped (Ctrl-Z), or stuck")
+
     @property
     def line(self) -> str:
         """For a list of what runs."""
@@ -84,8 +99,8 @@ class Running:
 
 
 def running(config_file: Path | None, control: Path | None, looks: str = "") -> Running:
-    """The one at `control`; without it that of this file, of this workspace, else the newest; of several here the one
-    that serves. `looks`: of those that can be asked this.
+    """The one at `control`; without it that of this file, of this workspace, else another; of several the
+    one that serves, then the newest. `looks`: of those that can be asked this.
 
     Raises NothingRunning.
     """
@@ -94,6 +109,7 @@ def running(config_file: Path | None, control: Path | None, looks: str = "") -> 
     here, others = _here(config_file), list[Running]()
     try:
         for found in _all(here):
+            found.tell_silence()
             if looks and looks not in found.looks:
                 continue
             if found.serves and found.is_of_file(here):
@@ -101,7 +117,7 @@ def running(config_file: Path | None, control: Path | None, looks: str = "") -> 
             others.append(found)
     except NothingRunning as error:
         raise NothingRunning(unasked(config_file) or str(error)) from None
-    for it in sorted(others, key=lambda it: (it.strange, not it.is_of_file(here), not it.strange and not it.serves)):
+    for it in sorted(others, key=lambda it: (it.strange, not it.is_of_file(here), not it.serves)):
         return it
     raise NothingRunning(unasked(config_file) or f"no hookgate is running ({_none_answers()})")
 
@@ -216,8 +232,8 @@ def _asked(path: Path) -> Running:
     """Of one that gives no answer, or another than is expected, nothing is known but where it is."""
     try:
         answer = call(path, "gateway.about", deadline_s=ABOUT_S)
-    except (ControlFailed, NothingRunning):
-        return Running(path)
+    except (ControlFailed, NothingRunning) as error:
+        return Running(path, silent=isinstance(error, ControlFailed) and error.code == NO_ANSWER)
     match answer:
         case {"config": str(file), "workspace": str(workspace), "pid": int(pid), "methods": {**methods}}:
             table = cast("dict[str, Any]", methods)

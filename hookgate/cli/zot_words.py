@@ -72,7 +72,7 @@ def own_words(arguments: Sequence[str], group: click.Group) -> list[str]:
 
 def _having(flag: str, group: click.Group) -> str:
     """Which commands have a flag that the group itself has not; empty: none of those that zot has."""
-    if flag in ("-h", *_options(group)):
+    if flag in ("-h", "--help", *_options(group)):
         return ""
     # Only where a command line is wrong.
     from hookgate.rpc.flags import takes
@@ -84,8 +84,8 @@ def _having(flag: str, group: click.Group) -> str:
 
 
 def _options(command: click.Command) -> set[str]:
-    named = (param.opts for param in command.get_params(click.Context(command)))
-    return {option for options in named for option in options}
+    # Without help: click keeps the names under which that is asked for first, and knows them only in a real context.
+    return {option for param in command.params for option in param.opts}
 
 
 def taken(command: Decorated) -> Decorated:

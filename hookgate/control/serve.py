@@ -67,7 +67,6 @@ async def _welcome(methods: Making, seats: trio.Semaphore, stream: trio.SocketSt
 
 async def _converse(methods: Making, seats: trio.Semaphore, stream: trio.SocketStream) -> None:
     if not _is_us(stream):
-        log.warning("control_peer_refused", reason="another user's, or started by this hookgate")
         return
     try:
         seats.acquire_nowait()
@@ -81,13 +80,18 @@ async def _converse(methods: Making, seats: trio.Semaphore, stream: trio.SocketS
 
 
 def _is_us(stream: trio.SocketStream) -> bool:
-    """Whether a process of this user that we did not start is at the other end; true where none can tell."""
+    """Whether a process of this user that we did not start is at the other end; true where none can tell. Nothing is
+    said of one that has ended: it did not wait for us while we were stopped, or only looked whether we listen."""
     option: int | None = getattr(socket, "SO_PEERCRED", None)
     if option is None:
         return True
     credentials = stream.getsockopt(socket.SOL_SOCKET, option, struct.calcsize(CREDENTIALS))
     pid, uid, _ = struct.unpack(CREDENTIALS, credentials)
-    return uid == os.geteuid() and not _is_ours(pid)
+    if uid == os.geteuid() and not _is_ours(pid):
+        return True
+    if uid != os.geteuid() or _parent(pid) is not None:
+        log.warning("control_peer_refused", reason="another user's, or started by this hookgate")
+    return False
 
 
 def _is_ours(pid: int) -> bool:

@@ -8,14 +8,14 @@ from hookgate.approvals.decide import meant
 from hookgate.approvals.requests import Approvals
 from hookgate.protocol.approval import OPERATOR, Decision, Outcome, Voter
 from hookgate.protocol.dataclasses import dataclass
-from hookgate.protocol.journal.decisions import StoredGrant, StoredRequest
+from hookgate.protocol.journal.decisions import Standing, StoredGrant, StoredRequest
 from hookgate.protocol.values import JsonObject
 
 
 @dataclass(frozen=True)
 class Waiting:
     """A request as people are shown it, secrets hidden; `digest` is of the true call. `expires_at`: seconds of the
-    wall clock, from which on it is a no."""
+    wall clock, from which on it is a no. So many as are `required` have to allow it; `allowed`, who has."""
 
     request: str
     session: str
@@ -29,6 +29,8 @@ class Waiting:
     always: str
     digest: str
     expires_at: float
+    required: int = 1
+    allowed: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -43,13 +45,13 @@ class Granted:
 
 async def pending(approvals: Approvals, session: str = "") -> tuple[Waiting, ...]:
     """What waits for people, oldest first; of one session or all."""
-    return waiting_rows(await approvals.pending(session))
+    return waiting_rows(await approvals.undecided(session))
 
 
 async def decidable(approvals: Approvals, voter: Voter, session: str = "") -> tuple[Waiting, ...]:
     """Those that the caller may decide, oldest first; of one session or all."""
     own = await approvals.decidable(voter)
-    return waiting_rows(it.request for it in own if session in ("", it.request.conversation.session))
+    return waiting_rows(it for it in own if session in ("", it.request.conversation.session))
 
 
 async def decide(approvals: Approvals, request: str, decision: Decision, by: Voter = OPERATOR) -> Outcome:
@@ -87,15 +89,16 @@ async def revoke(approvals: Approvals, grant: str) -> bool:
     return await approvals.grants.revoke(grant)
 
 
-def waiting_rows(requests: Iterable[StoredRequest]) -> tuple[Waiting, ...]:
-    return tuple(map(_waiting, requests))
+def waiting_rows(standings: Iterable[Standing]) -> tuple[Waiting, ...]:
+    return tuple(map(_waiting, standings))
 
 
-def _waiting(stored: StoredRequest) -> Waiting:
-    shown = stored.shown
+def _waiting(standing: Standing) -> Waiting:
+    stored, shown = standing.request, standing.request.shown
     who = (shown.asked_by, shown.title, shown.text, shown.approvers, shown.extension, shown.always, shown.digest)
     session = stored.conversation.session
-    return Waiting(shown.id, session, shown.call.name, shown.call.arguments, *who, stored.expires_at)
+    votes = stored.required, tuple(it.name for it in standing.votes if it.approved)
+    return Waiting(shown.id, session, shown.call.name, shown.call.arguments, *who, stored.expires_at, *votes)
 
 
 def _granted(stored: StoredGrant) -> Granted:

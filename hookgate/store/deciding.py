@@ -20,8 +20,9 @@ def as_of(standing: Standing, now: float) -> Standing:
 
 
 def decided(before: Standing, vote: Vote) -> Standing:
-    """With the vote, if it counts: a no decides at once, as many yes as are required do, and each person has one."""
-    if before.state != "open" or any(it.person == vote.person for it in before.votes):
+    """With the vote, if it counts: a no decides at once, also of whoever has said yes before; as many yes as are
+    required do, and each person has one."""
+    if before.state != "open" or (vote.approved and any(it.person == vote.person for it in before.votes)):
         return replace(before, counted=False)
     after = replace(before, votes=(*before.votes, vote))
     if not vote.approved:

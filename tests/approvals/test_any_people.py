@@ -48,6 +48,15 @@ def persons(*ops: str) -> People:
     return People(people.Person(name, ids, ("ops",) if name in ops else ()) for name, ids in known.items())
 
 
+@dataclass(frozen=True)
+class Granted:
+    """What the model knows of a grant: what the rule said, until when it holds (0: for ever), and who said yes."""
+
+    content: str
+    until: float
+    voters: frozenset[str]
+
+
 @dataclass
 class Call:
     """What the model knows of the call that is asked about: who may say something of it, and what has counted."""
@@ -119,8 +128,8 @@ class PeopleMachine(RuleBasedStateMachine):
         self.rule = Rule("ask", ttl_s=TTL_S, approvers=("role:ops",), terms=Terms(grants=("session", "1h", "always")))
         self.ops = frozenset(OPS)
         self.call: Call | None = None
-        self.grants: dict[str, tuple[str, float]] = {}
-        """By id: what the rule said, and until when; 0: for ever."""
+        self.grants: dict[str, Granted] = {}
+        """By id."""
         self.house = self.opened()
         self.claim = self.guest.call(self.accepted)
 
@@ -145,8 +154,16 @@ class PeopleMachine(RuleBasedStateMachine):
     def settled(self) -> None:
         self.guest.call(self.calls_under_way.settled)
 
-    def held(self) -> dict[str, tuple[str, float]]:
-        return {id_: it for id_, it in self.grants.items() if not it[1] or it[1] > self.time}
+    def held(self) -> dict[str, Granted]:
+        return {id_: it for id_, it in self.grants.items() if not it.until or it.until > self.time}
+
+    def counts(self, grant: Granted) -> bool:
+        """Whether as many of those who gave it as it takes may still decide."""
+        still = [name for name in grant.voters if name == "operator" or name in self.may()]
+        return grant.content == self.rule.content and len(still) >= self.rule.terms.required
+
+    def covered(self) -> bool:
+        return any(map(self.counts, self.held().values()))
 
     # --- a call ---
 
@@ -184,7 +201,7 @@ class PeopleMachine(RuleBasedStateMachine):
         may = self.ops if terms.self_approval else self.ops - {"ann"}
         call = self.call = Call(self.calls, self.rule, may)
         self.asks(call)
-        if any(content == self.rule.content for content, _ in self.held().values()):
+        if self.covered():
             call.granted = True
             assert isinstance(call.ended[0], Permit)
         elif len(may) < terms.required:
@@ -212,7 +229,7 @@ class PeopleMachine(RuleBasedStateMachine):
         name = who.split()[0]
         if name != "operator" and name not in call.may & self.ops:
             assert (came.counted, came.text) == (False, "Only those with the role ops may decide this.")
-        elif before != "open" or name in call.votes:
+        elif before != "open" or (approved and name in call.votes):
             assert (came.counted, came.state) == (False, before)
             # Whoever waits has heard that it is over, wherever the clock goes then.
             call.state = before
@@ -237,9 +254,9 @@ class PeopleMachine(RuleBasedStateMachine):
         if len(wanted) == 1 and wanted != {"once"}:
             until = self.time + 3600 if wanted == {"1h"} else 0.0
             new = [it for it in self.guest.call(self.house.approvals.grants.held) if it.id not in self.grants]
-            if not any(it[0] == call.rule.content for it in self.held().values()):
+            if not self.covered():
                 [grant] = new
-                self.grants[grant.id] = (call.rule.content, until)
+                self.grants[grant.id] = Granted(call.rule.content, until, frozenset(call.votes))
                 assert grant.until == until
 
     @precondition(lambda self: self.call is not None and (self.call.granted or self.call.state == "approved"))
@@ -250,7 +267,9 @@ class PeopleMachine(RuleBasedStateMachine):
         permit = call.ended[0]
         assert isinstance(permit, Permit)
         said = {name for name in call.votes if name == "operator" or name in self.ops}
-        stands = self.rule.content == call.rule.content and set(permit.grants) <= set(self.held())
+        held, stood_on = self.held(), {grant.id for _wish, grant in permit.grants}
+        counts = stood_on <= held.keys() and all(self.counts(held[it]) for it in stood_on)
+        stands = self.rule.content == call.rule.content and counts
         if stands and (call.granted or len(said) >= call.rule.terms.required):
             self.guest.call(self.house.approvals.spend, permit)
         with pytest.raises((AlreadyIntended, PolicyChanged)):
@@ -274,7 +293,7 @@ class PeopleMachine(RuleBasedStateMachine):
             self.call = None
             return
         self.asks(call)
-        call.granted = any(content == self.rule.content for content, _ in self.held().values())
+        call.granted = self.covered()
         if call.granted or state == "approved":
             assert isinstance(call.ended[0], Permit)
         else:
@@ -312,7 +331,7 @@ class PeopleMachine(RuleBasedStateMachine):
         if before != rule.content:
             # What is over is not looked at: it is back, for the old rule alone, where the clock goes back.
             over = set(self.grants) - set(self.held())
-            self.grants = {id_: it for id_, it in self.grants.items() if it[0] != before or id_ in over}
+            self.grants = {id_: it for id_, it in self.grants.items() if it.content != before or id_ in over}
         call = self.call
         if call is not None and call.state == "open" and (before != rule.content or may != self.may()):
             late = call.now(self.time) == "expired"

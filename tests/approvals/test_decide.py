@@ -136,7 +136,7 @@ ANN, NO, LATE = Vote("ann", True), Vote("ann", False, "not today"), Vote("nobody
         (standing("void", why="the turn was stopped"), "It is too late: the turn was stopped."),
         (standing("void", ANN, why="the turn was stopped"), "It is too late: the turn was stopped."),
         (standing("open", ANN, counts=True), "1 of 2: it waits for somebody else as well."),
-        (standing("open", ANN), "You have said so already. 1 of 2: it waits for somebody else."),
+        (standing("open", ANN), "You have allowed it already. 1 of 2: it waits for somebody else."),
     ],
 )
 def test_whoever_decides_reads_what_became_of_it(became: Standing, text: str) -> None:

@@ -16,7 +16,7 @@ from hookgate.approvals import people
 from hookgate.approvals.binding import NotApproved, Permit
 from hookgate.approvals.people import People
 from hookgate.approvals.rules import Rule
-from hookgate.protocol.approval import Decision, Terms, Voter
+from hookgate.protocol.approval import OPERATOR, Decision, Terms, Voter
 from hookgate.protocol.chat import Chat, Inbound
 from hookgate.protocol.journal.interfaces import Journal
 from hookgate.protocol.journal.values import PolicyChanged
@@ -114,14 +114,33 @@ async def test_it_takes_different_people_whatever_ids_they_have() -> None:
     async with open_call(TWO, GROUP) as call:
         assert (len(call.slack.requests), len(call.telegram.requests)) == (1, 1)
         assert await call.say(BOB) == "1 of 2: it waits for somebody else as well."
-        assert await call.say(BOB) == "You have said so already. 1 of 2: it waits for somebody else."
-        assert await call.say(BOB_AT_HOME) == "You have said so already. 1 of 2: it waits for somebody else."
+        assert await call.say(BOB) == "You have allowed it already. 1 of 2: it waits for somebody else."
+        assert await call.say(BOB_AT_HOME) == "You have allowed it already. 1 of 2: it waits for somebody else."
         assert call.ended == []
         assert await call.say(CARL) == "Allowed."
         [permit] = call.ended
         assert isinstance(permit, Permit)
         assert await call.house.told_in("telegram") == ["telegram:77 Run bash? carl has allowed it."]
         await call.house.approvals.spend(permit)
+
+
+@pytest.mark.parametrize("as_whom", [BOB, BOB_AT_HOME])
+async def test_whoever_has_said_yes_may_still_say_no_while_others_are_waited_for(as_whom: Voter) -> None:
+    async with open_call(TWO) as call:
+        await call.say(BOB)
+        assert await call.say(as_whom, yes=False) == "Refused."
+        assert call.ended == [NotApproved(f"approval:{call.id}", "not today")]
+        assert await call.say(CARL) == "bob has refused it already: not today."
+
+
+@pytest.mark.parametrize(
+    ("voter", "told"),
+    [(ANN, []), (OPERATOR, ["telegram:42 Run bash? whatever they call themselves has allowed it."])],
+)
+async def test_the_one_chat_that_asks_is_told_of_a_decision_from_elsewhere(voter: Voter, told: list[str]) -> None:
+    async with open_call(Rule("shell")) as call:
+        assert await call.say(voter) == "Allowed."
+        assert await call.house.told_in("telegram") == told
 
 
 async def test_what_the_chats_are_told_is_stored_with_the_decision_wherever_that_is_made(tmp_path: Path) -> None:
@@ -168,11 +187,6 @@ async def test_of_two_who_press_opposite_buttons_at_once_one_has_decided() -> No
     ("rule", "known", "reason"),
     [
         (replace(RULE, terms=Terms(self_approval=False)), PEOPLE, "nobody of them can be reached; a rule's ask_in"),
-        (
-            replace(RULE, terms=Terms(self_approval=False)),
-            PEOPLE,
-            "ask_in names a chat where they are; whoever asked for it does not count, since self_approval is off",
-        ),
         (RULE, People(), "only those with the role ops may approve this, and nobody of them can be reached"),
         (
             replace(RULE, terms=Terms(3, False, ("slack:C99",))),
@@ -190,6 +204,25 @@ async def test_where_nobody_who_may_can_be_reached_it_is_refused_at_once(
         assert isinstance(refused, NotApproved)
         assert reason in refused.reason
         assert (call.slack.requests, call.telegram.requests) == ([], [])
+
+
+@pytest.mark.parametrize(
+    ("rule", "is_told"),
+    [
+        (RULE, True),
+        (TWO, True),
+        (replace(RULE, approvers=("bob",)), False),
+        (replace(RULE, approvers=("ann", "requester"), terms=Terms(2)), False),
+    ],
+)
+async def test_whoever_asks_and_may_not_allow_their_own_call_is_told_that_though_they_are_named(
+    rule: Rule, is_told: bool
+) -> None:
+    house = House(replace(rule, terms=replace(rule.terms, ask_in=())), people=PEOPLE)
+    refused = await house.settle(house.approvals.wishes(STEP, CALL), Person())
+    assert isinstance(refused, NotApproved)
+    told = "; whoever asks is one of them, but a call of their own counts with self_approval = true alone"
+    assert refused.reason.endswith(told) is is_told
 
 
 async def test_silence_ends_the_turn_where_the_rule_says_so_and_the_chats_are_told(
@@ -244,6 +277,5 @@ async def test_where_a_channel_leaves_nobody_the_call_is_refused() -> None:
     refused = await house.settle(house.approvals.wishes(GROUP, CALL), chat, GROUP)
     assert isinstance(refused, NotApproved)
     both = "only those with the role ops, as far as the channel names them too (eve), may approve this"
-    apart = "; whoever asked for it does not count, since self_approval is off"
-    assert refused.reason == f"{both}, and nobody of them can be reached{apart}"
+    assert refused.reason == f"{both}, and nobody of them can be reached"
     assert chat.requests == []

@@ -221,7 +221,8 @@ async def test_who_is_not_among_the_approvers_is_not_even_asked() -> None:
     stranger = Step("main", "t", Inbound(Chat("telegram", "42", sender="501"), "x"), model="openai/gpt")
     house, person = House(SHELL), Person([YES])
     ended = await house.settle(house.approvals.wishes(stranger, CALL), person, stranger)
-    why = "only boss may approve this, and nobody of them can be reached; a rule's ask_in names a chat where they are"
+    reached = "only boss may approve this, and nobody of them can be reached"
+    why = f"{reached}; a rule's ask_in can name a chat where they are"
     assert ended == NotApproved("rule:shell", why)
     assert person.requests == []
 

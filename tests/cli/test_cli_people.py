@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import json
 import shutil
+import socket
 from contextlib import AsyncExitStack
 from pathlib import Path
 from time import time
@@ -12,10 +13,13 @@ from time import time
 import pytest
 import trio
 
-from hookgate.approvals.rules import Rule
 from hookgate.cli.people.deciding import list_waiting
 from hookgate.cli.people.roles import unnamed
 from hookgate.config import parse
+from hookgate.protocol.approval import Terms, Wish
+from hookgate.protocol.chat import Chat, Inbound
+from hookgate.protocol.dataclasses import replace
+from hookgate.protocol.values import Step
 from hookgate.store.journal import open_journal
 from hookgate.store.journal.audit.anchors import anchor_file
 from tests.approvals.asking import STEP, House, Person
@@ -27,16 +31,18 @@ from tests.model_server import calls, open_model_server
 
 @pytest.fixture
 async def waiting(tmp_path: Path) -> tuple[Path, str]:
+    return await left_waiting(tmp_path, Wish("rule:shell", content="shell"))
+
+
+async def left_waiting(tmp_path: Path, wish: Wish, step: Step = STEP) -> tuple[Path, str]:
     """A folder with a journal as it lies there when a gateway dies while a call waits, and the request's id."""
     alive, dead = tmp_path / "alive", tmp_path / "dead"
     alive.mkdir()
     write_config(alive)
     async with open_journal(alive / "journal.db", "process") as journal:
-        house, person = House(Rule("shell"), journal=journal, clock=time), Person()
-        subject = await house.subject()
+        house, person = House(journal=journal, clock=time), Person()
         async with trio.open_nursery() as nursery:
-            wishes = house.approvals.wishes(STEP, subject.call)
-            nursery.start_soon(house.approvals.settle, subject, wishes, person)
+            nursery.start_soon(house.settle, [wish], person, step)
             await person.asked.wait()
             shutil.copytree(alive, dead)
             nursery.cancel_scope.cancel()
@@ -91,10 +97,35 @@ async def test_what_waits_in_any_of_several_that_run_here_is_listed_and_decided(
         assert unknown == b"hookgate: There is no such request.\n"
 
 
+async def test_the_list_says_who_asks_and_who_has_allowed_it_where_several_have_to(tmp_path: Path) -> None:
+    wish = Wish("hook:guard", "Really push?", approvers=("boss", "9"), terms=Terms(required=2))
+    group = replace(STEP, inbound=Inbound(Chat("telegram", "77", "boss", "group"), "x"))
+    folder, request = await left_waiting(tmp_path, wish, group)
+    assert "bash  hook:guard: Really push?, 0 of 2  {" in await said(folder, "approvals", "list")
+    counted = await said(folder, "approvals", "decide", request, "yes")
+    assert counted == "1 of 2: it waits for somebody else as well.\n"
+    assert "bash  hook:guard: Really push?, 1 of 2 (operator)  {" in await said(folder, "approvals", "list")
+    [row] = json.loads(await said(folder, "approvals", "list", "--json"))
+    assert (row["required"], row["allowed"]) == (2, ["operator"])
+    assert await said(folder, "approvals", "decide", request, "no") == "Refused.\n"
+
+
+async def test_one_that_gives_no_answer_is_named_since_nobody_knows_what_waits_there(tmp_path: Path) -> None:
+    write_config(tmp_path)
+    (sockets := tmp_path / "hookgate").mkdir(mode=0o700)
+    with socket.socket(socket.AF_UNIX) as stopped:
+        stopped.bind(str(sockets / "1.sock"))
+        stopped.listen()
+        listed = await run(tmp_path, "approvals", XDG_RUNTIME_DIR=str(tmp_path))
+    assert (listed.returncode, listed.stdout) == (0, b"nothing waits for people\n")
+    name = f"the hookgate at {sockets}/1.sock gives no answer"
+    assert listed.stderr.decode() == f"note: {name}: it is stopped (Ctrl-Z), or stuck\n"
+
+
 async def test_what_waits_is_listed_and_decided_in_the_file(waiting: tuple[Path, str]) -> None:
     folder, request = waiting
     listed = await said(folder, "approvals", "list")
-    assert listed.split()[:3] == [request, "telegram:42", "bash"]
+    assert listed.split()[:4] == [request, "telegram:42", "bash", "rule:shell"]
     assert await said(folder, "approvals", "decide", request[:6], "no", "--reason", "not today") == "Refused.\n"
     for told in (request, request[:8]):
         late = await hookgate(folder, "approvals", "decide", told, "yes")

@@ -224,6 +224,9 @@ async def test_a_change_is_asked_of_no_other_gateway_than_was_meant_and_the_refu
             assert re.fullmatch(rf".+ \(pid \d+\), which works in {mine} with {mine}/hookgate\.toml", line)
         unconfigured = await run(folder, "control", "hooks.reload", home=folder)
         assert unconfigured.stderr.decode().startswith(f"hookgate: no hookgate runs in {folder}, ")
+        undecided = await run(folder, "approvals", "decide", "5f1d8c3a", "yes", home=folder)
+        assert undecided.returncode == 1
+        assert undecided.stderr.decode().endswith(f"which works in {mine} with {mine}/hookgate.toml\n")
         looked = await run(elsewhere, "control", "sessions.list", home=folder)
         assert (looked.stdout, looked.stderr.startswith(b"note: no hookgate of this ")) == (b"[]\n", True)
         socket = listed[0].split()[0]

@@ -84,6 +84,12 @@ def test_what_a_command_is_for_is_a_whole_line_of_its_group_s_help_and_whole_on_
     assert "..." not in narrow.partition("Commands:")[2]
 
 
+async def test_the_help_of_hookgate_itself_is_asked_for_as_that_of_its_commands(tmp_path: Path) -> None:
+    short, long = [await run(tmp_path, flag) for flag in ("-h", "--help")]
+    assert (short.returncode, short.stdout, short.stderr) == (0, long.stdout, b"")
+    assert b"  -h, --help     Show this message and exit.\n" in long.stdout
+
+
 @pytest.mark.parametrize("width", [50, 80])
 def test_no_help_is_wider_than_a_terminal_and_each_says_how_it_is_asked_for(
     width: int, monkeypatch: pytest.MonkeyPatch

@@ -122,10 +122,13 @@ async def test_of_a_gateway_and_a_chat_of_one_configuration_the_gateway_is_meant
             await screen.sees(PROMPT)
             asked = ("status", "--json"), ("control", "gateway.about"), ("channels", "--json")
             status, about, channels = [json.loads((await run(tmp_path, *words)).stdout) for words in asked]
+            # Nor does a chat stand before the gateway for whoever looks from elsewhere.
+            (elsewhere := tmp_path / "elsewhere").mkdir()
+            strange = json.loads((await run(elsewhere, "status", "--json", home=tmp_path)).stdout)
             await screen.type("/quit\n")
             assert await screen.ends() == 0
         process.terminate()
-    assert (status["pid"], about["pid"], channels[0]["name"]) == (alone, alone, "web")
+    assert (status["pid"], about["pid"], channels[0]["name"], strange["pid"]) == (alone, alone, "web", alone)
 
 
 def test_a_time_is_said_in_its_two_largest_units() -> None:

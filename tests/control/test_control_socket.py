@@ -235,6 +235,28 @@ async def test_a_process_of_another_user_is_not_served_even_if_it_gets_in(folder
     assert [entry["event"] for entry in logs] == ["control_peer_refused"]
 
 
+def left_waiting(path: Path) -> None:
+    """Somebody asks and gives up, while nothing else goes on here: as if we were stopped meanwhile."""
+    script = f"import socket; s = socket.socket(socket.AF_UNIX); s.connect({str(path)!r}); s.sendall({PING!r})"
+    subprocess.run([sys.executable, "-I", "-S", "-c", script], check=True, timeout=60)
+
+
+async def test_whoever_has_given_up_before_they_were_heard_is_not_served_and_nothing_is_said_of_them(
+    folder: Path,
+) -> None:
+    path, asked = folder / "1.sock", list[str]()
+
+    async def ping() -> str:
+        asked.append("ping")
+        return "pong"
+
+    with capture_logs() as logs:
+        async with open_control(path, looking(ping=ping)):
+            left_waiting(path)
+            assert await pinged(path) == PONG
+    assert (logs, asked) == ([], ["ping"])
+
+
 async def test_two_clients_are_served_at_once(folder: Path) -> None:
     path = folder / "1.sock"
     release = trio.Event()

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from hookgate.channels.printable import printable
 from hookgate.cli.journal.file import journal_of, kept_by_name, write_lines
 from hookgate.cli.journal.place import JournalChoice
-from hookgate.cli.printing import counted, say, say_json, table, to_stderr, width_shown
+from hookgate.cli.printing import complain, counted, say, say_json, table, width_shown
 from hookgate.program.endings import FAILED
 from hookgate.protocol.catalog import StoreFailed
 from hookgate.store.places import JournalPlace, is_there, open_journal_at, open_look_at
@@ -94,7 +94,7 @@ def _of_name(name: str, file: JournalPlace, *, newest: bool) -> str:
         raise StoreFailed(f"{name} holds several: say which, ID --session {name}: {', '.join((*before, last))}")
     if before:
         shown = f"'hookgate sessions show ID --session {name}'"
-        to_stderr(f"this is {last}, the newest of {name}; {shown} shows one before it: {', '.join(before)}")
+        complain(f"this is {last}, the newest of {name}; {shown} shows one before it: {', '.join(before)}")
     return last
 
 

@@ -11,11 +11,12 @@ from hookgate.cli.journal.file import journal_of
 from hookgate.cli.journal.place import JournalChoice
 from hookgate.cli.printing import failed, say, say_rows, table, width_shown
 from hookgate.cli.running import Running, all_ours, running_for, running_or_none
+from hookgate.config import FILE_NAME
 from hookgate.control.client import ControlFailed, NothingRunning, call, read_rows
 from hookgate.operations.approvals import Waiting, decide, waiting_rows
 from hookgate.program.endings import FAILED
 from hookgate.program.signals import run_interruptibly
-from hookgate.protocol.approval import GRANTS, OPERATOR, Outcome
+from hookgate.protocol.approval import GRANTS, OPERATOR, Outcome, usual_title
 from hookgate.protocol.codec import encode
 from hookgate.protocol.dataclasses import dataclass
 from hookgate.protocol.values import Json
@@ -33,23 +34,32 @@ class Said:
 
 
 LISTING = "approvals.list"
-COLUMNS = ("request", "session", "tool", "arguments")
+COLUMNS = ("request", "session", "tool", "asked by", "arguments")
 
 
 def list_waiting(config_file: Path | None, control: Path | None, *, as_json: bool) -> int:
     """Raises ConfigError, ControlFailed and StoreFailed, as both do."""
     waiting, title = _waiting(config_file, control, as_json=as_json)
-    rows = ((it.request, it.session, it.tool, encode(it.arguments).decode()) for it in waiting)
+    rows = ((it.request, it.session, it.tool, _asked(it), encode(it.arguments).decode()) for it in waiting)
     lines = table(rows, width_shown(), COLUMNS, headed=False) or ["nothing waits for people"]
     return say_rows(waiting, lambda: [*title, *lines], as_json=as_json)
+
+
+def _asked(it: Waiting) -> str:
+    """By whom, with a title of its own where it has one; who has allowed it, where several have to."""
+    title = "" if it.title == usual_title(it.tool, it.extension) else f": {it.title}"
+    so_far = f", {len(it.allowed)} of {it.required}" if it.required > 1 else ""
+    return f"{it.asked_by}{title}{so_far}{' (' + ', '.join(it.allowed) + ')' if it.allowed else ''}"
 
 
 def decide_request(said: Said, config_file: Path | None, control: Path | None) -> int:
     try:
         running = running_for("approvals.decide", config_file, control)
     except NothingRunning:
+        if control is not None or not (config_file or Path(FILE_NAME).exists()):
+            raise
         file = journal_of(JournalChoice(config_file))
-        if control is not None or not is_there(file):
+        if not is_there(file):
             raise
         outcome = run_interruptibly(_decide_stored, file, said)
     else:
@@ -75,7 +85,7 @@ def _waiting(
     if not is_there(file):
         return (), ()
     with open_look_at(file) as tables:
-        return waiting_rows(it.request for it in open_requests(tables)), ()
+        return waiting_rows(open_requests(tables)), ()
 
 
 def _sockets(running: Running, config_file: Path | None, control: Path | None) -> list[Path]:

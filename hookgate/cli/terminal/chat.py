@@ -22,7 +22,7 @@ from hookgate.channels.terminal.display.working import OBSERVED
 from hookgate.channels.terminal.screen import Write
 from hookgate.channels.terminal.surface import TerminalSurface
 from hookgate.cli.config.vouching import ask_about_changes
-from hookgate.cli.printing import to_stderr
+from hookgate.cli.printing import complain
 from hookgate.cli.terminal.early import open_early, over
 from hookgate.cli.terminal.flags import Flags
 from hookgate.cli.terminal.keyboard import Keyboard, open_keyboard
@@ -65,7 +65,7 @@ async def _run_interactive(settings: Settings, flags: Flags, logs: PromptLogs) -
         surface = TerminalSurface(terminal)
         # On the screen only one writes; a log that goes to a file goes on doing so.
         above = logs.above(terminal.between) if keyboard.edits and sys.stderr.isatty() else nullcontext()
-        tell = terminal.between if keyboard.edits else to_stderr
+        tell = terminal.between if keyboard.edits else complain
         with above:
             async with open_early(keyboard, terminal, CHAT) as early:
                 settings = await _agreed(settings, keyboard, terminal, tell)
@@ -83,7 +83,7 @@ async def _run_interactive(settings: Settings, flags: Flags, logs: PromptLogs) -
                 async with open_chat(settings, flags, ports, terminal.beside, tell, early.opened) as runtime:
                     waited = over(keyboard, early)
                     if runtime.skills is not None:
-                        runtime.skills.tell = terminal.between if keyboard.person else to_stderr
+                        runtime.skills.tell = terminal.between if keyboard.person else complain
                     await converse(runtime, terminal, keyboard, surface, waited)
     return 0
 

@@ -14,7 +14,7 @@ import trio
 from hookgate.assembly.app import Runtime
 from hookgate.channels.terminal.channel import NAME, Terminal
 from hookgate.channels.terminal.screen import Write
-from hookgate.cli.printing import to_stderr
+from hookgate.cli.printing import complain
 from hookgate.cli.terminal.commands import slash_lines
 from hookgate.cli.terminal.commands.own import TerminalCommands
 from hookgate.cli.terminal.keyboard import Keyboard
@@ -52,7 +52,7 @@ class Talk:
         keyboard.busy = lambda: self.busy
 
     def commands(self) -> TerminalCommands:
-        tell = self._terminal.between if self._keyboard.edits else to_stderr
+        tell = self._terminal.between if self._keyboard.edits else complain
         put = self._terminal.put if self._keyboard.person else None
         return TerminalCommands(self._runtime, self._terminal, put, lambda: report(self._runtime, tell), self.quit)
 

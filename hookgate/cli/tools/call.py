@@ -16,7 +16,7 @@ from hookgate.channels.terminal.channel import Terminal
 from hookgate.channels.terminal.dialogue import Console
 from hookgate.channels.terminal.once import Once
 from hookgate.channels.terminal.screen import Plain
-from hookgate.cli.printing import to_stderr, write
+from hookgate.cli.printing import complain, write
 from hookgate.cli.terminal.person.pager import view
 from hookgate.cli.terminal.person.pictures import picture
 from hookgate.cli.terminal.person.seat import open_seat
@@ -64,7 +64,7 @@ class _Asker(Once):
     async def send(self, outbound: Outbound, key: str) -> str:
         for line in (outbound.text, *outbound.media):
             if line.strip():
-                to_stderr(f"{outbound.kind}: {line}")
+                complain(f"{outbound.kind}: {line}")
         return ""
 
 
@@ -73,7 +73,7 @@ async def call_tool(flags: CallFlags) -> int:
 
     Raises ConfigError and RequiredHookFailed.
     """
-    inside = [trace(to_stderr)] if flags.trace else []
+    inside = [trace(complain)] if flags.trace else []
     results: list[ToolResult] = []
     with _open_asker(flags) as asker:
         async with (
@@ -138,5 +138,5 @@ def _told(results: Sequence[ToolResult]) -> int:
 
 
 def _failed(line: str) -> int:
-    to_stderr(" ".join(line.split()))
+    complain(" ".join(line.split()))
     return 1

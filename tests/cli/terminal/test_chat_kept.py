@@ -100,3 +100,31 @@ async def test_a_conversation_is_kept_by_no_empty_name(tmp_path: Path) -> None:
     refused = await run(configured(tmp_path, "http://127.0.0.1:9/v1"), "chat", "--session", "", stdin=b"hello\n")
     assert (refused.returncode, refused.stdout) == (2, b"")
     assert b"--session needs a name" in refused.stderr
+
+
+@pytest.mark.parametrize(
+    ("kept", "how_long", "left"),
+    [
+        ((), "until this run of hookgate ends", "Nothing is allowed for longer here."),
+        (("--session", "notes"), "that are kept by this name", "every bash call that rule:shell asks about"),
+    ],
+)
+async def test_how_long_a_yes_for_always_holds_at_a_terminal_is_said_where_it_is_offered(
+    tmp_path: Path, kept: tuple[str, ...], how_long: str, left: str
+) -> None:
+    rule = f'{RULE}grants = ["always"]\n'
+    async with open_model_server(ONCE, says("Done.")) as server:
+        folder = configured(tmp_path, server.base_url, rule)
+        async with open_terminal(folder, "chat", *kept, size=(24, 200)) as chat:
+            await chat.line("run it")
+            await chat.sees(f"in all conversations of whoever asks now{',' if not kept else ''} {how_long}\n")
+            await chat.sees("[a]lways, [n]o:")
+            await chat.type("a\r")
+            await chat.sees("Done.")
+            await chat.line("/quit")
+            assert await chat.ends() == 0
+        async with open_terminal(folder, "chat", *kept, size=(24, 200)) as later:
+            await later.line("/grants")
+            await later.sees(left)
+            await later.line("/quit")
+            assert await later.ends() == 0

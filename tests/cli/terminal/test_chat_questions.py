@@ -243,7 +243,7 @@ async def test_an_edit_is_a_diff_and_does_not_run_on_another_file_than_was_shown
     assert "+2" in second["content"]
 
 
-async def test_a_question_that_an_operator_decides_is_over_at_the_terminal(
+async def test_a_question_that_an_operator_decides_is_over_at_the_terminal_and_who_has_is_said(
     tmp_path: Path,
 ) -> None:
     socket = tmp_path / "control" / "chat.sock"
@@ -257,6 +257,7 @@ async def test_a_question_that_an_operator_decides_is_over_at_the_terminal(
         decided = await operated(socket, "approvals.decide", request=waiting["request"], approved=True)
         assert (decided["counted"], decided["text"]) == (True, "Allowed.")
         await screen.sees(GONE.strip())
+        await screen.sees("Run bash? operator has allowed it.")
         await screen.sees("Done.")
         await screen.line("/quit")
         assert await screen.ends() == 0

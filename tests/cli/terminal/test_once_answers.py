@@ -44,6 +44,16 @@ async def test_a_terminal_reads_along_and_is_asked(tmp_path: Path) -> None:
     await none_left(tmp_path)
 
 
+async def test_why_there_is_no_answer_goes_on_with_a_word_where_the_terminal_ends(tmp_path: Path) -> None:
+    async with open_model_server(fails(401, "this key is not known here, and neither is any other")) as server:
+        folder = configured(tmp_path, server.base_url)
+        async with open_terminal(folder, "chat", "--once", "go", size=(24, 40)) as screen:
+            await screen.sees("The model call failed (auth):")
+            assert await screen.ends() == 1
+    assert [row for row in screen.shown.splitlines() if len(row) > 40] == []
+    assert "this key is not known here" in " ".join(screen.shown.split())
+
+
 async def test_a_terminal_has_a_sign_of_life_that_is_gone_with_the_answer(tmp_path: Path) -> None:
     size = (24, 60)
     wanted = calls(("1", "bash", '{"command": "echo up > up; read line < on"}'))

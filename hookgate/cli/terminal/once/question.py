@@ -22,7 +22,7 @@ from hookgate.channels.terminal.display.working import OBSERVED
 from hookgate.channels.terminal.once import Once
 from hookgate.channels.terminal.screen import OneRow, Plain, Screen, Write
 from hookgate.channels.terminal.surface import TerminalSurface
-from hookgate.cli.printing import counted, stderr, to_stderr, write
+from hookgate.cli.printing import complain, counted, stderr, write
 from hookgate.cli.terminal.commands import slash_lines
 from hookgate.cli.terminal.flags import Flags
 from hookgate.cli.terminal.once.piped import asked
@@ -54,7 +54,7 @@ class _Run:
     @property
     def line(self) -> Callable[[str], None]:
         """Takes what stands beside the answer; on a terminal it cuts neither that nor a question."""
-        return self.terminal.beside if sys.stderr.isatty() else to_stderr
+        return self.terminal.beside if sys.stderr.isatty() else complain
 
 
 async def run_once(settings: Settings, flags: Flags, text: str, logs: PromptLogs) -> int:
@@ -62,14 +62,14 @@ async def run_once(settings: Settings, flags: Flags, text: str, logs: PromptLogs
     with open_seat() as seat:
         run = _run(seat, flags)
         async with open_until_signal(signal.SIGINT, signal.SIGTERM, signal.SIGHUP) as came:
-            question = Inbound(CHAT, await asked(text, to_stderr))
+            question = Inbound(CHAT, await asked(text, complain))
             with logs.above(run.line) if sys.stderr.isatty() else nullcontext():
                 await _ask(run, settings, flags, question)
         run.interrupted = bool(came)
         status = _told(run) if run.status is None else run.status
     if not (flags.fail_on_denial and run.denied) or status == INTERRUPTED:
         return status
-    to_stderr(f"hookgate: {counted(run.denied, 'call')} refused")
+    complain(f"hookgate: {counted(run.denied, 'call')} refused")
     return DENIED
 
 
@@ -82,7 +82,7 @@ def _run(seat: Seat | None, flags: Flags) -> _Run:
         console = Console(screen.write, seat.ask, seat.redraw, seat.size, viewing)
     terminal = Terminal(screen, console, here.size)
     person, reader = (None if seat is None else terminal), (terminal if reads else None)
-    channel = Once(terminal.beside if sys.stderr.isatty() else to_stderr, person, reader, yes=flags.yes)
+    channel = Once(terminal.beside if sys.stderr.isatty() else complain, person, reader, yes=flags.yes)
     return _Run(channel, terminal, reader)
 
 
@@ -119,7 +119,7 @@ async def _ask(run: _Run, settings: Settings, flags: Flags, question: Inbound) -
     ports = Ports((run.channel,), surfaces, inside=inside, lists_calls=bool(inside))
     async with (
         open_conversation_journal(settings.config, NAME, flags.keep) as journal,
-        open_chat(settings, flags, replace(ports, journal=journal), run.line, to_stderr) as runtime,
+        open_chat(settings, flags, replace(ports, journal=journal), run.line, complain) as runtime,
     ):
         try:
             # It ends with its answer, so it begins with every tool that there will be.
@@ -133,7 +133,7 @@ async def _ask(run: _Run, settings: Settings, flags: Flags, question: Inbound) -
 async def _answered(run: _Run, runtime: Runtime, question: Inbound) -> None:
     commands = runtime.gateway.commands
     if unknown := slash_lines.unknown(commands, question):
-        to_stderr(unknown)
+        complain(unknown)
         run.status = FAILED
         return
     async with _open_drawing(run.terminal):
@@ -157,12 +157,12 @@ def _told(run: _Run) -> int:
     if reader is not None:
         reader.end_stream(CHAT)
     if channel.error is not None:
-        to_stderr(" ".join(channel.error.split()))
+        complain(" ".join(channel.error.split()))
         return FAILED
     if channel.partial and reader is None:
         write(channel.partial.rstrip() + "\n")
     if not run.interrupted:
-        to_stderr("hookgate: it ended without an answer")
+        complain("hookgate: it ended without an answer")
         return FAILED
     stderr(f"{over_echo()}{CUT_OFF if channel.partial else NOTHING}\n")
     return INTERRUPTED
