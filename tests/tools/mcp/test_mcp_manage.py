@@ -226,6 +226,8 @@ HTTP = {"name": "srv", "transport": "http", "base_url": "https://example.com/mcp
         ({"name": "srv", "transport": "http"}, "base_url is required"),
         ({**STDIO, "command": "server"}, "absolute path"),
         ({**STDIO, "command": "/bin/sh", "args": ["-c", "x"]}, "is a shell"),
+        ({**STDIO, "command": "/bin/rbash", "args": ["-c", "x"]}, "is a shell"),
+        ({**STDIO, "command": "/usr/bin/zsh-5.9", "args": ["-c", "x"]}, "is a shell"),
         ({**STDIO, "command": "/usr/bin/env", "args": ["A=1", "bash"]}, "is a shell"),
         ({**STDIO, "command": "/usr/bin/env", "args": ["-S", "bash -c x"]}, "is a shell"),
         ({**STDIO, "command": "/usr/bin/timeout", "args": ["5", "/bin/sh"]}, "is a shell"),
