@@ -15,7 +15,8 @@ from hookgate.store.journal.encoding import decoded, encoded
 from hookgate.store.journal.engine import Engine
 from hookgate.store.journal.posting import post_in_chats
 from hookgate.store.journal.schema import FORMAT
-from hookgate.store.journal.tables import Row, Tables, number_of
+from hookgate.store.journal.statements import Row
+from hookgate.store.journal.tables import Tables, number_of
 
 COLUMNS = "conversation, message, state, why, expires_at, format, request, votes"
 NEW_REQUEST = """

@@ -28,7 +28,8 @@ from hookgate.protocol.journal.values import (
 from hookgate.protocol.values import Message, ToolResult
 from hookgate.store.alone import ME
 from hookgate.store.attempts import GIVEN_UP, MAX_ATTEMPTS
-from hookgate.store.memory.tables import MessageRow, Tables, Thread
+from hookgate.store.memory.rows import MessageRow, Thread
+from hookgate.store.memory.tables import Tables
 
 
 class Work:
