@@ -7,6 +7,7 @@ from hashlib import sha256
 
 from hookgate.protocol.dataclasses import dataclass
 from hookgate.protocol.values import ToolCall
+from hookgate.protocol.values.edits import replacements
 from hookgate.tools import arguments
 from hookgate.tools.builtin import edit, write
 from hookgate.tools.builtin.diff import applied, lf, locate
@@ -75,5 +76,5 @@ def _after(call: ToolCall, before: Content | None, path: str) -> bytes:
         return arguments.text(call, "content").encode("utf-8", "replace")
     data = b"" if before is None or before.data is None else before.data
     original = data.decode("utf-8", "surrogateescape")
-    spans = locate(lf(original), edit.replacements(call.arguments.get("edits")), path)
+    spans = locate(lf(original), replacements(call.arguments), path)
     return applied(original, spans).encode("utf-8", "surrogateescape")
