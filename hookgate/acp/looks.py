@@ -13,9 +13,9 @@ from hookgate.protocol.acp.updates import Diff, Picture, Shown, Text, Tool, Tool
 from hookgate.protocol.chat.media import inline
 from hookgate.protocol.codec import encode
 from hookgate.protocol.dataclasses import dataclass
+from hookgate.protocol.edits import replacements
 from hookgate.protocol.interfaces import Replacing
 from hookgate.protocol.values import Json, JsonObject, ToolCall, ToolResult, bare_text
-from hookgate.protocol.values.edits import replacements
 from hookgate.tools.errors import ToolError
 from hookgate.tools.files.files import opened
 from hookgate.tools.files.workspace import Workspace

@@ -7,8 +7,8 @@ from collections.abc import Mapping
 from dataclasses import field
 
 from hookgate.protocol.dataclasses import dataclass
+from hookgate.protocol.edits import replacements
 from hookgate.protocol.values import Json, JsonObject
-from hookgate.protocol.values.edits import replacements
 
 _MCP = "mcp__"
 

@@ -23,7 +23,6 @@ PAGE = read_page(DOCS / "json-rpc.md")
 async def test_the_requests_are_answered_as_the_page_shows(tmp_path: Path) -> None:
     async with open_served(configured(tmp_path)) as served:
         keys = served.runtime.keys
-        assert keys is not None
         _key, shown = await keys.add("rpc", "build", "operator")
         env = {"KEY": shown, "URL": f"http://{served.address}", "PATH": "/usr/bin:/bin"}
         [part] = PAGE.marked("run")

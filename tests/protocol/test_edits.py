@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
+from hookgate.protocol.edits import Replacement, replacements
 from hookgate.protocol.values import Json
-from hookgate.protocol.values.edits import Replacement, replacements
 
 
 def test_replacements_are_read_in_order() -> None:

@@ -7,7 +7,7 @@ from collections.abc import Awaitable, Callable, Iterable, Mapping
 from contextlib import AsyncExitStack
 from dataclasses import field
 from functools import partial
-from typing import TYPE_CHECKING, get_args
+from typing import TYPE_CHECKING, Any, get_args
 
 from hookgate import config as configuration
 from hookgate.assembly.channels.desk import Desk
@@ -74,7 +74,7 @@ async def _open_discord(stack: AsyncExitStack, name: str, section: ChannelSectio
     return _platform(await stack.enter_async_context(open_discord(settings, _parts(name, desk))), {})
 
 
-def _platform(channel: PlatformChannel, endpoints: Mapping[str, App]) -> OpenPlatform:
+def _platform(channel: PlatformChannel[Any], endpoints: Mapping[str, App]) -> OpenPlatform:
     from hookgate.channels.platforms.typing import OBSERVED
 
     return OpenPlatform(channel, OBSERVED, channel.hear, endpoints)

@@ -16,7 +16,7 @@ from hookgate.channels.platforms.parts import PlatformParts
 from hookgate.channels.platforms.reception import run_again
 from hookgate.channels.platforms.typing import Typing
 from hookgate.channels.slack.api import Api, ApiFailed, open_api
-from hookgate.channels.slack.channel import SlackChannel, Ways
+from hookgate.channels.slack.channel import Outgoing, SlackChannel
 from hookgate.channels.slack.connection import Connection
 from hookgate.channels.slack.incoming.catching_up import CatchingUp
 from hookgate.channels.slack.incoming.events import Reader
@@ -64,7 +64,7 @@ async def open_slack(settings: SlackSettings, parts: PlatformParts) -> AsyncGene
         lease = Lease(parts.journal.cluster, settings.name, connection, shared=webhook is not None)
         receiving = _Receiving(settings, parts, api, connection, webhook, streams, lease)
         nursery.start_soon(receiving.run, asking, threads)
-        channel = SlackChannel(settings.name, Ways(messages, streams), asking, typing, connection, parts.media)
+        channel = SlackChannel(settings.name, Outgoing(messages, streams), asking, typing, connection, parts.media)
         yield OpenSlack(channel, webhook)
         nursery.cancel_scope.cancel()
 

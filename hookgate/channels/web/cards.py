@@ -9,9 +9,9 @@ from functools import lru_cache
 from hookgate.channels.web.shapes import Card
 from hookgate.protocol.approval import usual_title
 from hookgate.protocol.codec import rfc3339
+from hookgate.protocol.edits import Replacement, replacements
 from hookgate.protocol.journal.decisions import Standing
 from hookgate.protocol.values import Json
-from hookgate.protocol.values.edits import Replacement, replacements
 
 MAX_DIFF = 20_000
 """Characters on both sides; a diff of more takes too long, and the arguments say it all."""

@@ -12,7 +12,7 @@ from difflib import SequenceMatcher
 from itertools import pairwise
 
 from hookgate.protocol.dataclasses import dataclass
-from hookgate.protocol.values.edits import Replacement
+from hookgate.protocol.edits import Replacement
 from hookgate.tools.errors import ToolError
 
 CONTEXT_LINES = 3

@@ -6,8 +6,8 @@ from functools import partial
 
 import trio
 
+from hookgate.protocol.edits import Replacement, replacements
 from hookgate.protocol.values import ToolCall, ToolResult, ToolSpec
-from hookgate.protocol.values.edits import Replacement, replacements
 from hookgate.protocol.values.effects import FileEffect
 from hookgate.tools import arguments
 from hookgate.tools.builtin.diff import applied, lf, locate, rows

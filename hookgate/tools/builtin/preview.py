@@ -6,8 +6,8 @@ import os
 from hashlib import sha256
 
 from hookgate.protocol.dataclasses import dataclass
+from hookgate.protocol.edits import replacements
 from hookgate.protocol.values import ToolCall
-from hookgate.protocol.values.edits import replacements
 from hookgate.tools import arguments
 from hookgate.tools.builtin import edit, write
 from hookgate.tools.builtin.diff import applied, lf, locate
