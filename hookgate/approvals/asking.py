@@ -9,7 +9,7 @@ import structlog
 from hookgate.approvals.binding import PEOPLE_CHANGED, NotApproved, Subject
 from hookgate.approvals.decide import is_silence, refusal_reason
 from hookgate.approvals.deciders import Deciders
-from hookgate.approvals.places import Place, nobody_reached, places
+from hookgate.approvals.places import Recipient, nobody_reached, places
 from hookgate.approvals.surroundings import Surroundings
 from hookgate.approvals.telling import asked_elsewhere, cards
 from hookgate.approvals.waiting import Waiting
@@ -39,7 +39,7 @@ class Asking:
         if not wish.approvers:
             wish = replace(wish, approvers=may.limit(subject.step.chat))
         shown = request_of(subject, wish, around.directory, around.redactor)
-        deciders, here = may.of(shown), Place(channel, subject.step.chat)
+        deciders, here = may.of(shown), Recipient(channel, subject.step.chat)
         where = places(here, wish.terms.ask_in, around.channels, deciders)
         if why := nobody_reached(shown, where, deciders, may.people, may.limit(shown.chat)):
             return NotApproved(wish.asked_by, why)
@@ -62,7 +62,7 @@ class Asking:
         return standing
 
     async def _stored(
-        self, subject: Subject, wish: Wish, in_force: str, shown: ApprovalRequest, where: Collection[Place]
+        self, subject: Subject, wish: Wish, in_force: str, shown: ApprovalRequest, where: Collection[Recipient]
     ) -> Standing:
         """As it stands, asked now or before; what was asked of, or allowed by, others than may now is void."""
         claim, terms = subject.claim, wish.terms

@@ -20,7 +20,7 @@ from hookgate.protocol.values import LLMRequest, Message, ProposedCall
 
 
 @dataclass(frozen=True)
-class Limits:
+class LoopLimits:
     """Which attempt at the same call gets advice and which is refused; the same for a tool with other arguments;
     how much advice a turn gets; which success of one read-only call gets advice."""
 
@@ -49,7 +49,7 @@ class _Turn:
 
 
 class LoopGuard:
-    def __init__(self, limits: Limits, spec_of: SpecOf) -> None:
+    def __init__(self, limits: LoopLimits, spec_of: SpecOf) -> None:
         self._limits = limits
         self._spec_of = spec_of
         self._turns = Kept(_Turn)

@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 from hookgate.hooks.inside import InsideHook
 from hookgate.hooks.rules import Mount, Rules
 from hookgate.loop.calls.execution_policy import Around, Unredacted
-from hookgate.loop.streaming.shown import Everything, Holding, Shown, Watching
+from hookgate.loop.streaming.streamed_reply import Everything, Holding, StreamedReply, Watching
 from hookgate.loop.streaming.written import Written
 from hookgate.protocol.events.event import Event
 from hookgate.protocol.events.inside import CallEnded, CallProposed, CallWritten, ReplyEnded
@@ -41,7 +41,9 @@ CALL = (BEGIN, ARGUMENTS, END)
 def told(*deltas: Delta | None, holding: Any = Everything, finish: str | None = None) -> list[object]:
     """Everything that is handed on; None where it was void."""
     seen: list[Any] = []
-    shown = Shown(Watching(seen.append, seen.append, lambda text: seen.append(Thought(text))), holding, REDACTOR)
+    shown = StreamedReply(
+        Watching(seen.append, seen.append, lambda text: seen.append(Thought(text))), holding, REDACTOR
+    )
     for delta in deltas:
         shown(delta)
     if finish is not None:
@@ -60,7 +62,7 @@ class Three(Holding):
 
 def test_a_stream_that_starts_again_shows_what_it_held_back_only_once() -> None:
     shown: list[str | None] = []
-    stream = Shown(Watching(shown.append), Three, Unredacted())
+    stream = StreamedReply(Watching(shown.append), Three, Unredacted())
     for piece in ("abcdef", None, "xyz123"):
         stream(piece)
     stream.finish("xyz123")

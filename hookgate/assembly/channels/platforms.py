@@ -13,7 +13,7 @@ from hookgate import config as configuration
 from hookgate.assembly.channels.desk import Desk
 from hookgate.config import ConfigError
 from hookgate.protocol.dataclasses import dataclass
-from hookgate.sections.gateway import ChannelSection, Told
+from hookgate.sections.gateway import ChannelSection, WebhookEvent
 
 if TYPE_CHECKING:
     from hookgate.channels.http.server import App
@@ -104,7 +104,7 @@ async def _open_webhook(stack: AsyncExitStack, name: str, section: ChannelSectio
     parts = WebhookParts(*asked, *live, desk.journal, desk.media)
     webhook = await stack.enter_async_context(open_webhook(settings, parts))
     endpoints = {settings.path: webhook.endpoint} if webhook.endpoint else {}
-    return OpenPlatform(webhook.channel, get_args(Told), webhook.telling.hear, endpoints)
+    return OpenPlatform(webhook.channel, get_args(WebhookEvent), webhook.telling.hear, endpoints)
 
 
 def _parts(name: str, desk: Desk) -> PlatformParts:

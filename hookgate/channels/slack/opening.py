@@ -21,7 +21,7 @@ from hookgate.channels.slack.connection import Connection
 from hookgate.channels.slack.incoming.catching_up import CatchingUp
 from hookgate.channels.slack.incoming.events import Reader
 from hookgate.channels.slack.incoming.inbox import Inbox
-from hookgate.channels.slack.incoming.place import Place
+from hookgate.channels.slack.incoming.place import StreamPosition
 from hookgate.channels.slack.incoming.socket_mode import SocketMode
 from hookgate.channels.slack.incoming.webhook import Webhook
 from hookgate.channels.slack.outgoing.cards import SlackCards
@@ -115,7 +115,7 @@ class _Receiving:
     async def _inbox(self, reader: Reader, asking: ApprovalCards, threads: Threads) -> Inbox:
         """Which goes on where the last one has left off, in whichever gateway. Raises StoreFailed."""
         place = await self.parts.journal.intake.offset(self.settings.name, reader.me.user_id)
-        return Inbox(reader, self.api, self.parts, threads, asking.press, Place(place))
+        return Inbox(reader, self.api, self.parts, threads, asking.press, StreamPosition(place))
 
     async def _receive(self, reader: Reader, asking: ApprovalCards, threads: Threads) -> None:
         """One gateway has the sockets: with several, events would come to either, and the place that is stored could

@@ -37,7 +37,7 @@ class NotPaired(Exception):
 
 
 @dataclass(frozen=True, slots=True)
-class Known:
+class ListedPerson:
     """Somebody as operators see them. `by` empty: the configuration names them; `counts` False: it names somebody
     else so."""
 
@@ -98,10 +98,10 @@ class Guests:
         paired = (Person(it.name, it.ids, it.roles, paired=True) for it in guests if self._counts(it.name))
         return People((*self._configured, *paired))
 
-    def listed(self) -> tuple[Known, ...]:
-        configured = (Known(it.name, tuple(map(str, it.ids)), it.roles) for it in self._configured)
+    def listed(self) -> tuple[ListedPerson, ...]:
+        configured = (ListedPerson(it.name, tuple(map(str, it.ids)), it.roles) for it in self._configured)
         stored = (
-            Known(it.name, tuple(map(str, it.ids)), it.roles, it.by, it.at, self._counts(it.name))
+            ListedPerson(it.name, tuple(map(str, it.ids)), it.roles, it.by, it.at, self._counts(it.name))
             for it in self._stored
         )
         return (*configured, *stored)

@@ -8,7 +8,7 @@ from hookgate.loop.calls.client_calls import entering
 from hookgate.loop.sessions.claims import LEASE_S, begin_anew
 from hookgate.loop.sessions.jobs import Prompt
 from hookgate.loop.sessions.transcript import Transcript
-from hookgate.protocol.journal.values import Arrival, Conversation, Known
+from hookgate.protocol.journal.values import Arrival, Conversation, ReadSoFar
 
 if TYPE_CHECKING:
     from hookgate.loop.sessions.jobs import Compaction
@@ -51,7 +51,7 @@ class CurrentTranscript:
         transcript = before if loaded else Transcript(work, conversation)
         # Stored with the claim, where nothing else has been said meanwhile.
         enters = () if said is None or said.replaces else entering(transcript, said)
-        claim = await work.claim(work.me, LEASE_S, conversation, message, Known(transcript.fence, tuple(enters)))
+        claim = await work.claim(work.me, LEASE_S, conversation, message, ReadSoFar(transcript.fence, tuple(enters)))
         if claim is None:
             latest = await self._journal.intake.conversation(self._session, conversation.agent)
             if latest == conversation != before.conversation:

@@ -20,9 +20,9 @@ from hookgate.protocol.journal.values import (
     Fenced,
     Handed,
     Intent,
-    Known,
     Outcome,
     PolicyChanged,
+    ReadSoFar,
     Stored,
 )
 from hookgate.protocol.values import Message, ToolResult
@@ -46,7 +46,7 @@ class Work:
         lease_s: float,
         conversation: Conversation | None = None,
         message: str = "",
-        known: Known | None = None,
+        known: ReadSoFar | None = None,
     ) -> Claim | None:
         claim = self._claim(by, lease_s, conversation, message)
         if claim is None or known is None:

@@ -15,7 +15,7 @@ from hookgate.tools.errors import ToolError
 from hookgate.tools.files.diffs import Content, diff
 from hookgate.tools.files.files import opened
 from hookgate.tools.files.observe_paths import shown_path
-from hookgate.tools.files.workspace import Place, Workspace
+from hookgate.tools.files.workspace import Workspace, WorkspacePath
 
 MAX_FILE_BYTES = 1 << 20
 NAMES = frozenset({edit.SPEC.name, write.SPEC.name})
@@ -57,7 +57,7 @@ def preview(workspace: Workspace, call: ToolCall) -> Preview:
     return Preview(path, *(("\n".join(lines), "") if len(lines) > 1 else ("", lines[0])), read)
 
 
-def _before(workspace: Workspace, place: Place, op: str) -> Content | None:
+def _before(workspace: Workspace, place: WorkspacePath, op: str) -> Content | None:
     """None: there is no such file."""
     try:
         with opened(workspace, place, op) as file:

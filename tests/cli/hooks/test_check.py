@@ -12,7 +12,7 @@ import pytest
 import trio
 
 from hookgate.check.golden import NUMBER, ODD_TEXT, changed_numbers, changed_texts, is_mangled, sample
-from hookgate.check.mailbox import ErrorAnswer, Heard, Mailbox, Result
+from hookgate.check.mailbox import ErrorAnswer, Mailbox, Result, StrayOutput
 from hookgate.check.probes import ascii_spelling
 from hookgate.check.report import Finding, Report, failed, ok
 from hookgate.check.run import LIMITS, Limits, check, print_json, print_report
@@ -435,7 +435,7 @@ def test_the_escaped_spelling_is_ascii_and_means_the_same() -> None:
 
 
 def test_a_mailbox_keeps_answers_strays_and_noise_apart() -> None:
-    heard = Heard()
+    heard = StrayOutput()
     box = Mailbox(heard)
     for _ in range(2):
         box.request("hook.x", b"{}")
