@@ -8,14 +8,13 @@ from typing import TYPE_CHECKING
 
 from hookgate.assembly.tools.opening import More
 from hookgate.operations.refused import OperationRefused
+from hookgate.protocol.approval import OPERATOR
 from hookgate.protocol.catalog import ConnectionStatus
 from hookgate.protocol.dataclasses import dataclass
 from hookgate.tools.errors import ToolError
 
 if TYPE_CHECKING:
     from hookgate.tools.mcp.roster import Roster
-
-OPERATOR = "operator"
 
 
 @dataclass(frozen=True)
@@ -62,7 +61,7 @@ async def approve_connection(more: More, name: str, row: str, tools: dict[str, s
     from hookgate.tools.mcp.roster import SeenDigests
 
     with _refusals():
-        status = await _roster(more).approve(SeenDigests(name, row, tools), OPERATOR)
+        status = await _roster(more).approve(SeenDigests(name, row, tools), OPERATOR.id)
     return Approved(name, len(status.tools), tuple(status.waiting))
 
 

@@ -12,10 +12,10 @@ from hookgate.assembly.logs.opening import set_up_logs
 from hookgate.channels.web.settings import OWNER
 from hookgate.cli.demo.running import demo_settings, stage
 from hookgate.cli.printing import write
-from hookgate.loop.doors.pairing import OPERATOR_ROLE
 from hookgate.operations.keys import KeyRing, add
 from hookgate.program.signals import open_until_signal
 from hookgate.program.starting import begun
+from hookgate.protocol.approval import OPERATOR_ROLE
 from hookgate.protocol.chat import Chat, Inbound
 from hookgate.protocol.dataclasses import replace
 from hookgate.serve.run import Served, open_gateway

@@ -21,9 +21,10 @@ from hookgate.cli.running import asked, ours, running_or_none
 from hookgate.cli.tools.store import open_kept
 from hookgate.control.client import call, read_rows
 from hookgate.operations import mcp
-from hookgate.operations.mcp import OPERATOR, Approved, ConnectionToApprove
+from hookgate.operations.mcp import Approved, ConnectionToApprove
 from hookgate.operations.refused import OperationRefused
 from hookgate.program.signals import run_interruptibly
+from hookgate.protocol.approval import OPERATOR
 from hookgate.protocol.catalog import ConnectionStatus
 from hookgate.protocol.dataclasses import dataclass
 from hookgate.protocol.values import JsonObject
@@ -83,7 +84,7 @@ def forget_connection(name: str, config_file: Path | None, control: Path | None,
 async def _rows(config: Config) -> tuple[ConnectionStatus, ...]:
 
     configured = {
-        name: ConnectionStatus(name, "configured" if section.enabled else "disabled", section.transport, OPERATOR)
+        name: ConnectionStatus(name, "configured" if section.enabled else "disabled", section.transport, OPERATOR.id)
         for name, section in sorted(config.mcp.servers.items())
     }
     async with _open_more(config) as more:

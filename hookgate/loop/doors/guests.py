@@ -17,7 +17,7 @@ from hookgate.approvals.people import People, Person
 from hookgate.protocol.approval import Voter
 from hookgate.protocol.dataclasses import dataclass, replace
 from hookgate.protocol.journal.interfaces import Journal
-from hookgate.protocol.journal.people import Pairing, StoredPerson
+from hookgate.protocol.journal.people import NAME, Pairing, StoredPerson
 
 ALPHABET = "23456789ABCDEFGHJKLMNPQRSTUVWXYZ"
 """Without what is taken for something else."""
@@ -26,7 +26,6 @@ PEOPLE = "people"
 CODE_CHARACTERS = 8
 CODE_S = 3600.0
 MOST_IDS = 32
-NAME = re.compile(r"[A-Za-z0-9_.-]{1,64}")
 RESERVED = frozenset({"requester", "operator", "nobody"})
 NUMBER = re.compile(r"-?[0-9]+")
 """As platforms write the ids of people and chats."""

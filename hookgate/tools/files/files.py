@@ -13,9 +13,8 @@ from typing import BinaryIO
 from hookgate.protocol.dataclasses import dataclass
 from hookgate.tools.errors import ToolError
 from hookgate.tools.files.workspace import Workspace, WorkspacePath, naming
+from hookgate.tools.opening import READ
 
-# O_NONBLOCK: opening a named pipe must not wait for a writer.
-_READ = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
 _CREATE = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
 
 
@@ -35,7 +34,7 @@ def opened(workspace: Workspace, place: WorkspacePath, op: str) -> Generator[Bin
     workspace.refuse_hidden(place, op)
     with workspace.folder(place, op) as folder:
         with naming(place, op):
-            descriptor = os.open(place.name, _READ, dir_fd=folder)
+            descriptor = os.open(place.name, READ, dir_fd=folder)
         with naming(place, op), _file(descriptor, place, op) as file:
             yield file
 

@@ -16,13 +16,13 @@ from hookgate.protocol.values.effects import FileEffect
 from hookgate.tools.errors import ToolError
 from hookgate.tools.files.observe_paths import Parts, shown_path
 from hookgate.tools.files.workspace import Workspace, WorkspacePath, lies_in
+from hookgate.tools.opening import READ
 
 MAX_HASHED_BYTES = 1024 * 1024
 MAX_ENTRIES = 2000
 MAX_SECONDS = 0.2
 MAX_EFFECTS = 200
 
-_READ = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
 CROWDED = frozenset({".git", "node_modules", ".venv", "__pycache__"})
 """Folders full of files that nobody wrote by hand: looked into when everything else has been seen."""
 
@@ -171,7 +171,7 @@ class _Look:
 
 def _digest(folder: int, name: str) -> bytes:
     with suppress(OSError):
-        descriptor = os.open(name, _READ, dir_fd=folder)
+        descriptor = os.open(name, READ, dir_fd=folder)
         with os.fdopen(descriptor, "rb", buffering=0) as file:
             if stat.S_ISREG(os.fstat(descriptor).st_mode):
                 return sha256(file.read(MAX_HASHED_BYTES + 1)).digest()

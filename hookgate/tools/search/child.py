@@ -11,6 +11,7 @@ import stat
 import sys
 from collections.abc import Callable, Iterator
 
+from hookgate.tools.opening import READ
 from hookgate.tools.search.ignore import Rules, read_rules
 from hookgate.tools.search.lines import Pattern, TooLong
 from hookgate.tools.search.query import BadPattern, Entry, Hit, Query, SearchResult
@@ -19,8 +20,6 @@ from hookgate.tools.search.ripgrep import candidates, lister, tree
 from hookgate.tools.search.walk import FOLDER_FLAGS, Walk, Walked, shown
 
 _REASON_CHARS = 500
-# O_NONBLOCK: what has become a named pipe since it was listed must not be waited for.
-_READ = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
 
 
 def main() -> None:
@@ -103,7 +102,7 @@ class _Reading:
     def _full(self, file: Walked) -> bool:
         """Reads one file; true once there is more than was asked for."""
         try:
-            descriptor = os.open(file.name, _READ, dir_fd=file.folder)
+            descriptor = os.open(file.name, READ, dir_fd=file.folder)
         except FileNotFoundError:
             return False
         except OSError:
