@@ -10,7 +10,7 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import field
 
-from hookgate.guards.kept import CallKey, Kept, Signature, SpecOf, advised, called, finished, key_of, signature
+from hookgate.guards.remembered import CallKey, Kept, Signature, SpecOf, advised, called, finished, key_of, signature
 from hookgate.protocol.dataclasses import dataclass, replace
 from hookgate.protocol.events.event import Event
 from hookgate.protocol.events.payloads import ToolExecEnd, ToolExecSkipped, TurnEnd

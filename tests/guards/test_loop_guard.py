@@ -7,8 +7,8 @@ from dataclasses import replace
 
 import pytest
 
-from hookgate.guards.kept import MAX_KEPT
 from hookgate.guards.loop import LoopGuard, LoopLimits
+from hookgate.guards.remembered import MAX_KEPT
 from hookgate.protocol.events.payloads import ToolExecEnd
 from hookgate.protocol.hook.answers import CONTINUE, Modify
 from hookgate.protocol.hook.stages import Question, Stage

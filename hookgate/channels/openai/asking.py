@@ -34,7 +34,7 @@ from hookgate.channels.openai.request_messages import (
     read_messages,
     tools_of,
 )
-from hookgate.channels.openai.responses.said import read_input, response_options
+from hookgate.channels.openai.responses.messages import read_input, response_options
 from hookgate.channels.openai.responses.wire import ResponseRequest
 from hookgate.channels.openai.settings import DEFAULT_MODEL, OpenAIParts, OpenAISettings
 from hookgate.channels.openai.wire import Function
