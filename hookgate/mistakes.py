@@ -19,12 +19,17 @@ Where = Callable[[Sequence[int | str], bool], str]
 def mistakes(error: ValidationError, root: type[Any], where: Where = lambda _path, _key: "") -> list[str]:
     """Each place as it is written in the file, and what is wrong there. `root`: a model or a dataclass."""
     found: dict[str, ErrorDetails] = {}
-    # Of a union every branch complains; the one that got deepest is the one that was meant.
-    for mistake in sorted(error.errors(include_url=False), key=lambda it: -len(it["loc"])):
+    # Of a union every branch complains; the one that got deepest is the one that was meant, and of those no word was
+    # where something else is written.
+    for mistake in sorted(error.errors(include_url=False), key=lambda it: (-len(it["loc"]), _wants_a_word(it))):
         place = _place(mistake["loc"])
         if not any(known == place or known.startswith(place + ".") for known in found):
             found[place] = mistake
     return [_said(place, mistake, root, where) for place, mistake in found.items()]
+
+
+def _wants_a_word(mistake: ErrorDetails) -> bool:
+    return mistake["type"] == "literal_error" and not isinstance(mistake["input"], str)
 
 
 def _said(place: str, mistake: ErrorDetails, root: type[Any], where: Where) -> str:
@@ -49,6 +54,7 @@ _WORDS = {
     "float_type": "must be a number",
     "bool_type": "must be true or false",
     "too_short": "must not be empty",
+    "string_too_short": "must not be empty",
     "dataclass_type": "must be an object",
 }
 _TABLES = {("approvals",), ("routes",), ("tools", "preferences")}
@@ -64,6 +70,9 @@ _NAMES = {
     r"^\$argon2id\$": "must be an argon2 hash of the password, not the password itself",
     r"^(https?://[^/\s]+)?$": "must be http:// or https:// and a host, without a path, such as http://127.0.0.1:8081",
     r"^(https?://[^/]+)?$": "must be how people reach the page, for example https://chat.example.org",
+    r"^[A-Za-z0-9_.-]+:.+$": "write it CHANNEL:ID, for example telegram:7",
+    r"^(/([^~]|~[01])*)?$": "must be a JSON pointer, for example /data/message",
+    r"^(https?://[^\s]+[^\s/])?$": "must be http:// or https:// and a host, for example http://127.0.0.1:4318",
     r"^([A-Za-z_][A-Za-z0-9_]*)?$": "must be the name of an environment variable",
 }
 """What the patterns of the sections say."""

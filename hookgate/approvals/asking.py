@@ -15,7 +15,6 @@ from hookgate.approvals.telling import asked_elsewhere, cards
 from hookgate.approvals.waiting import Waiting
 from hookgate.approvals.wording import decided, request_of, requested
 from hookgate.protocol.approval import ApprovalRequest, Wish
-from hookgate.protocol.dataclasses import replace
 from hookgate.protocol.interfaces import Channel
 from hookgate.protocol.journal.decisions import Decisions, Standing, StoredRequest
 from hookgate.protocol.journal.values import PolicyChanged
@@ -36,9 +35,8 @@ class Asking:
         around, emit, may = self._around, self._around.emit, self._deciders()
         if subject.may_not_wait:
             return NotApproved(wish.asked_by, subject.may_not_wait)
-        if not wish.approvers:
-            wish = replace(wish, approvers=may.limit(subject.step.chat))
-        shown = request_of(subject, wish, around.directory, around.redactor)
+        approvers = wish.approvers or may.limit(subject.step.chat)
+        shown = request_of(subject, wish, approvers, around.directory, around.redactor)
         deciders, here = may.of(shown), Recipient(channel, subject.step.chat)
         where = places(here, wish.terms.ask_in, around.channels, deciders)
         if why := nobody_reached(shown, where, deciders, may.people, may.limit(shown.chat)):

@@ -10,6 +10,7 @@ from hookgate.protocol.approval import Wish
 from hookgate.protocol.chat import Chat
 from hookgate.protocol.codec import canonical
 from hookgate.protocol.dataclasses import dataclass
+from hookgate.protocol.journal.decisions import StoredGrant
 from hookgate.protocol.journal.values import Approval, Claim
 from hookgate.protocol.values import Step, ToolCall, ToolSpec
 from hookgate.protocol.values.spec_digest import spec_digest
@@ -43,13 +44,14 @@ class Subject:
 
 @dataclass(frozen=True, slots=True)
 class Permit:
-    """What lets a call run: the approvals that it spends, the grants that it stands on, the rules that were asked.
-    `before`: what others wanted who had the call before it was cut off, and who want nothing here."""
+    """What lets a call run: the approvals that it spends, the grants that it stands on, each with what it answers,
+    the rules that were asked. `before`: what others wanted who had the call before it was cut off, and who want
+    nothing here."""
 
     subject: Subject
     policy: str
     approvals: tuple[Approval, ...] = ()
-    grants: tuple[str, ...] = ()
+    grants: tuple[tuple[Wish, StoredGrant], ...] = ()
     before: tuple[Wish, ...] = ()
 
 

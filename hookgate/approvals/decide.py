@@ -58,7 +58,8 @@ def not_yours(standing: Standing, limit: Iterable[str] = ()) -> Outcome:
 
 def whose(request: ApprovalRequest, limit: Iterable[str] = ()) -> str:
     """Who may decide, in words. `limit`: of whom the channel lets nobody else."""
-    named, limit = people_named(request.approvers, request.chat), tuple(limit)
+    named = people_named(request.approvers, request.chat, self_approval=request.terms.self_approval)
+    limit = tuple(limit)
     said = ", ".join(map(_in_words, named))
     if not limit or set(limit) == set(named):
         return said

@@ -5,11 +5,11 @@ A frozen value that a reload replaces; stores nothing and asks nobody.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import field
 
 from hookgate.approvals.people import People, may, requester
-from hookgate.protocol.approval import ApprovalRequest, Voter
+from hookgate.protocol.approval import ApprovalRequest, Terms, Voter, Wish
 from hookgate.protocol.chat import Chat
 from hookgate.protocol.dataclasses import dataclass
 from hookgate.protocol.journal.decisions import Standing, StoredRequest
@@ -24,9 +24,15 @@ class Deciders:
 
     def of(self, shown: ApprovalRequest) -> frozenset[Voter]:
         """Those of the rule or the hook who are the channel's too."""
-        chat, terms = shown.chat, shown.terms
-        found = self.people.deciders(shown.approvers, chat, self_approval=terms.self_approval)
-        limit = self.limit(chat)
+        return self._who(shown.approvers, shown.terms, shown.chat)
+
+    def enough(self, wish: Wish, chat: Chat, voters: Iterable[Voter]) -> bool:
+        """Whether as many of these as it takes may, by now, decide what is wished for there."""
+        deciders = self._who(wish.approvers or self.limit(chat), wish.terms, chat)
+        return len({self.people.known_as(it) for it in voters if may(deciders, it)}) >= wish.terms.required
+
+    def _who(self, approvers: Iterable[str], terms: Terms, chat: Chat) -> frozenset[Voter]:
+        found, limit = self.people.deciders(approvers, chat, self_approval=terms.self_approval), self.limit(chat)
         return found & self.people.deciders(limit, chat, self_approval=True) if limit else found
 
     def limit(self, chat: Chat) -> tuple[str, ...]:

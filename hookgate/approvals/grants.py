@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 
 from hookgate.approvals.binding import Subject, grant_scope
 from hookgate.approvals.people import requester
-from hookgate.protocol.approval import Wish
+from hookgate.protocol.approval import Voter, Wish
+from hookgate.protocol.chat import Chat
 from hookgate.protocol.dataclasses import dataclass
 from hookgate.protocol.journal.decisions import Decisions, StoredGrant, Vote
 from hookgate.protocol.values import ToolCall
@@ -15,6 +16,10 @@ HOUR_S = 3600.0
 Parts = Callable[[ToolCall], tuple[str, ...] | None]
 """What a grant for some arguments alone goes by: the words of one plain command, the folders of a path; None: that
 cannot be told."""
+
+
+Enough = Callable[[Wish, Chat, Iterable[Voter]], bool]
+"""Whether those who said yes may still decide what is wished for in a chat, and are as many as it takes."""
 
 
 @dataclass(frozen=True)
@@ -30,9 +35,10 @@ class Grants:
     """For (conversation, whoever asked, asker, tool, agent, extension, origin of the call). What ends them is said at
     once and written before the next look."""
 
-    def __init__(self, decisions: Decisions, extent: Extent) -> None:
+    def __init__(self, decisions: Decisions, extent: Extent, enough: Enough) -> None:
         self._decisions = decisions
         self._extent = extent
+        self._enough = enough
         self._ended = set[str]()
         """Sessions that began anew, and askers that ask no more."""
 
@@ -54,13 +60,16 @@ class Grants:
             return None
         scopes = {self._scope(subject, wish, everywhere=it) for it in (False, True)}
         held = [it for it in await self.held(subject.step.session_key) if it.scope in scopes]
+        held = [it for it in held if self._enough(wish, subject.step.chat, it.voters)]
         parts = self._extent.parts(subject.call) if any(it.prefix for it in held) else None
         return next((it for it in held if not it.prefix or begins(parts, it.prefix)), None)
 
-    async def give(self, subject: Subject, wish: Wish, vote: Vote, request: str) -> None:
-        """Only for a wish that takes grants. Each request gives one: what is taken back stays so, come what may."""
+    async def give(self, subject: Subject, wish: Wish, votes: Sequence[Vote], request: str) -> None:
+        """Only for a wish that takes grants. Each request gives one: what is taken back stays so, come what may.
+        `votes`: each a yes, as far as the last one reaches."""
         if await self.covering(subject, wish) is not None:
             return
+        vote = votes[-1]
         everywhere, step = vote.grant == "always", subject.step
         until = self._extent.clock() + HOUR_S if vote.grant == "1h" else 0.0
         grant = StoredGrant(
@@ -73,6 +82,7 @@ class Grants:
             until=until,
             to=str(requester(step.chat)),
             prefix=vote.prefix,
+            voters=tuple(it.voter for it in votes if it.voter is not None),
         )
         await self._decisions.grant(grant)
 

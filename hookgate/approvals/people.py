@@ -76,7 +76,7 @@ class People:
 
     def deciders(self, approvers: Iterable[str], chat: Chat, *, self_approval: bool) -> frozenset[Voter]:
         """The ids of all who may decide what `chat` asks."""
-        named = people_named(approvers, chat)
+        named = people_named(approvers, chat, self_approval=self_approval)
         found = frozenset[Voter]().union(*(self._meant(it, chat) for it in named))
         if self_approval or REQUESTER in named:
             return found
@@ -93,9 +93,11 @@ class People:
         return self.ids(read_id(approver, chat.channel))
 
 
-def people_named(approvers: Iterable[str], chat: Chat) -> tuple[str, ...]:
-    """Whoever is named, else whoever usually decides there."""
-    return tuple(approvers) or (REQUESTER if chat.chat_type == "direct" else f"{ROLE}{USUAL_ROLE}",)
+def people_named(approvers: Iterable[str], chat: Chat, *, self_approval: bool) -> tuple[str, ...]:
+    """Whoever is named, else whoever usually decides there: where somebody is alone with hookgate they do, if they
+    may."""
+    alone = chat.chat_type == "direct" and self_approval
+    return tuple(approvers) or (REQUESTER if alone else f"{ROLE}{USUAL_ROLE}",)
 
 
 def requester(chat: Chat) -> Voter:

@@ -52,6 +52,16 @@ def nobody_reached(
     if len(reached) >= required:
         return ""
     elsewhere = "" if request.terms.ask_in else "; a rule's ask_in names a chat where they are"
+    elsewhere += _but(request, people)
     if not reached:
         return f"only {who} may approve this, and nobody of them can be reached{elsewhere}"
     return f"{required} of {who} have to approve this, and {len(reached)} can be reached{elsewhere}"
+
+
+def _but(request: ApprovalRequest, people: People) -> str:
+    """Whoever asks is there, and may be all who are named: without a word they would be said not to be reached."""
+    if request.terms.self_approval:
+        return ""
+    named = people.deciders(request.approvers, request.chat, self_approval=True)
+    counted = people.deciders(request.approvers, request.chat, self_approval=False)
+    return "" if named == counted else "; whoever asked for it does not count, since self_approval is off"

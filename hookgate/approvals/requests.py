@@ -35,7 +35,7 @@ from hookgate.protocol.approval import Decision, Outcome, Voter, Wish
 from hookgate.protocol.chat import Chat
 from hookgate.protocol.dataclasses import replace
 from hookgate.protocol.interfaces import Channel
-from hookgate.protocol.journal.decisions import Standing, StoredRequest
+from hookgate.protocol.journal.decisions import Standing, StoredGrant, StoredRequest
 from hookgate.protocol.journal.interfaces import Journal
 from hookgate.protocol.journal.values import Approval, Intent, PolicyChanged
 from hookgate.protocol.values import Step, ToolCall
@@ -52,7 +52,10 @@ class Approvals:
         self.deciders = Deciders(people or People())
         self._journal, self._decisions, self._around = journal, journal.decisions, around
         self._reading = Reading(around.channels)
-        self.grants = Grants(journal.decisions, Extent(around.directory, around.clock, around.parts))
+        extent = Extent(around.directory, around.clock, around.parts)
+        self.grants = Grants(
+            journal.decisions, extent, lambda wish, chat, voters: self.deciders.enough(wish, chat, voters)
+        )
         self._waiting = Waiting(journal, around.clock, lambda request: partial(self.decide, request))
         self._asking = Asking(journal.decisions, around, self._waiting, lambda: self.deciders)
 
@@ -110,10 +113,11 @@ class Approvals:
         subject = replace(subject, files=await self._files(subject.call))
         before = await self.asked_before(subject, wishes)
         wishes = (*wishes, *before)
-        approvals, grants, lasting = list[Approval](), list[str](), list[Callable[[], None]]()
+        approvals, lasting = list[Approval](), list[Callable[[], None]]()
+        grants = list[tuple[Wish, StoredGrant]]()
         for number, wish in enumerate(wishes, 1):
             if grant := await self.grants.covering(subject, wish):
-                grants.append(grant.id)
+                grants.append((wish, grant))
                 continue
             among = f"question {number} of {len(wishes)}" if len(wishes) > 1 else ""
             placed = replace(subject, place=", ".join(filter(None, (subject.place, among))))
@@ -128,7 +132,7 @@ class Approvals:
             if vote.grant == "always" and wish.lasting is not None:
                 lasting.append(partial(wish.lasting.keep, vote.name))
             else:
-                await self.grants.give(subject, wish, vote, asked.request.id)
+                await self.grants.give(subject, wish, asked.votes, asked.request.id)
         # Only now: what another approver refuses must not stand allowed for good.
         for keep in lasting:
             keep()
@@ -141,8 +145,9 @@ class Approvals:
             return ()
         askers, before = {it.asker for it in wishes}, dict[str, Wish]()
         for standing in await self._decisions.asked(subject.claim, subject.id):
-            if standing.request.asker not in askers:
-                before[standing.request.asker] = wish_of(standing.request)
+            wish = wish_of(standing.request)
+            if askers.isdisjoint((standing.request.asker, wish.asker)):
+                before[standing.request.asker] = wish
         return tuple(before.values())
 
     async def spend(self, permit: Permit) -> None:
@@ -156,9 +161,12 @@ class Approvals:
             standing = await self._decisions.standing(approval.request)
             if standing is not None and standing.state == "approved" and not self.deciders.hold(standing):
                 raise PolicyChanged(PEOPLE_CHANGED)
+        if not all(self.deciders.enough(it, subject.step.chat, grant.voters) for it, grant in permit.grants):
+            raise PolicyChanged(PEOPLE_CHANGED)
         heard = tuple(subject.step.heard.get(subject.call.id, ()))
         begun = subject.call if subject.goes_on else None
-        intent = Intent(subject.id, permit.policy, permit.approvals, permit.grants, self.revision, heard, begun)
+        grants = tuple(grant.id for _, grant in permit.grants)
+        intent = Intent(subject.id, permit.policy, permit.approvals, grants, self.revision, heard, begun)
         await self._journal.work.intend(subject.claim, intent)
 
     async def _files(self, call: ToolCall) -> str:

@@ -14,7 +14,9 @@ from hookgate.protocol.journal.decisions import Standing, StoredRequest
 from hookgate.protocol.redacting import presentable_request
 
 
-def request_of(subject: Subject, wish: Wish, directory: str, redactor: Redactor | None) -> ApprovalRequest:
+def request_of(
+    subject: Subject, wish: Wish, approvers: tuple[str, ...], directory: str, redactor: Redactor | None
+) -> ApprovalRequest:
     """A new one, secrets hidden. `directory`: where tools work."""
     step, call = subject.step, subject.call
     request = ApprovalRequest(
@@ -24,7 +26,7 @@ def request_of(subject: Subject, wish: Wish, directory: str, redactor: Redactor 
         asked_by=wish.asked_by,
         title=wish.title or usual_title(call.name, step.extension, step.agent if step.parent_turn_id else ""),
         text=wish.text,
-        approvers=wish.approvers,
+        approvers=approvers,
         ttl_s=wish.ttl_s or TTL_S,
         digest=request_digest(subject, wish.asker, directory),
         once=wish.once,

@@ -156,6 +156,8 @@ async def _begin(stack: AsyncExitStack, runtime: Runtime, desk: Desk) -> Runtime
     more = await _open_more(stack, runtime.settings, runtime.tools, gateway, approvals)
     if more.roster is not None:
         runtime.gate.others_absent(more.roster.connections.away)
+        if runtime.ports.prompted:
+            await more.roster.connections.tried()
     await stack.enter_async_context(_running(gateway, runtime.extensions))
     return replace(runtime, more=more)
 

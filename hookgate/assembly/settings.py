@@ -99,7 +99,8 @@ class Settings:
 class Ports:
     """`surfaces`: by channel, those that show what extensions say. `inside`: mounts of this process. `providers`:
     instead of the configuration's of the same names. `journal` None: one in memory. `lists_calls`: each call that was
-    refused is a line there already. `watched`: somebody may ask what its turns do."""
+    refused is a line there already. `watched`: somebody may ask what its turns do. `prompted`: by a program, which
+    does so at once, so nothing is done before each MCP server has been tried once."""
 
     channels: Sequence[Channel]
     surfaces: Mapping[str, Surface] = field(default_factory=dict[str, "Surface"])
@@ -108,3 +109,4 @@ class Ports:
     journal: Journal | None = None
     lists_calls: bool = False
     watched: bool = False
+    prompted: bool = False

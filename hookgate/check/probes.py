@@ -155,7 +155,7 @@ async def probe_stage(stage: Stage, hook: Subject, known: Learnt) -> Finding:
     match answer:
         case Continue(ignored=ignored) if ignored:
             fix = "say modify, or leave them out"
-            return warned(stage, f"continue; {', '.join(ignored)} beside it have no effect", fix)
+            return warned(stage, f"continue, so this beside it has no effect: {', '.join(ignored)}", fix)
         case Refuse() if answered in (Result(None), Result({})):
             fix = 'answer {"approved": true} or {"approved": false, "reason": ...}'
             verdict = failed if declared else warned

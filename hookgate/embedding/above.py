@@ -11,6 +11,7 @@ from hookgate.assembly.settings import ExtensionFlags, Settings
 from hookgate.assembly.vendors import ALIASES, VENDORS, written
 from hookgate.config import USUAL_MODELS, ConfigError
 from hookgate.embedding.reasoning import leveled
+from hookgate.mistakes import close
 from hookgate.protocol.interfaces import Tool
 from hookgate.protocol.values import ToolSpec
 from hookgate.sections import Config
@@ -48,6 +49,14 @@ class Above(TypedDict, total=False):
     functions: Tool | Iterable[Tool]
     skills: bool | None
     context_files: bool | None
+
+
+def check_names(given: Iterable[str]) -> None:
+    """Raises TypeError for one that Above has not: passed over, a mistyped `no_tools` would leave all of them."""
+    known = Above.__annotations__
+    for name in given:
+        if name not in known:
+            raise TypeError(f"Runtime has no keyword argument {name!r}{close(name, known)}")
 
 
 def settled(given: Config | Path | None, **above: Unpack[Above]) -> Settings:

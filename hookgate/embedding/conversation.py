@@ -173,6 +173,12 @@ class Conversation:
         return extensions.learning.take_notes() if extensions is not None else ()
 
     @property
+    def starting_extensions(self) -> tuple[str, ...]:
+        """The names of those that have not come up yet and still may, in load order."""
+        extensions = self._runtime.extensions
+        return extensions.starting(self._runtime.mounts) if extensions is not None else ()
+
+    @property
     def broken_extensions(self) -> tuple[Problem, ...]:
         """What is wrong with those that the caller names."""
         extensions = self._runtime.extensions

@@ -43,7 +43,8 @@ async def open_conversations(
     watching = observer("embedding", tuple(kind.kind for kind in HEARS), hear)
     surfaces = {name: surface} if surface is not None else {}
     cut_off = await journal.intake.unfinished() if journal is not None else ()
-    async with open_runtime(settings, Ports((channel,), surfaces, (watching,), journal=journal)) as runtime:
+    ports = Ports((channel,), surfaces, (watching,), journal=journal, prompted=True)
+    async with open_runtime(settings, ports) as runtime:
         conversations = Conversations(runtime, channel, enter)
         opened.append(conversations)
         for left in cut_off:

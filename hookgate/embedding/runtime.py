@@ -9,10 +9,11 @@ from types import TracebackType
 from typing import Unpack, cast
 
 import structlog
+import trio
 
 from hookgate.assembly.settings import Settings
 from hookgate.config import ConfigError
-from hookgate.embedding.above import Above, row, settled
+from hookgate.embedding.above import Above, check_names, row, settled
 from hookgate.embedding.conversation import Seat
 from hookgate.embedding.conversations import Conversations
 from hookgate.embedding.event_stream import Busy as Busy
@@ -84,6 +85,7 @@ class Runtime(Verbs):
         channel: str = CHANNEL,
         **above: Unpack[Above],
     ) -> None:
+        check_names(above)
         self._given, self._above = Path(config) if isinstance(config, str) else config, above
         self._approve, self._channel = approve, channel
         self._entered: AbstractAsyncContextManager[_Opened] | None = None
@@ -92,6 +94,10 @@ class Runtime(Verbs):
     async def __aenter__(self) -> Runtime:
         if self._entered is not None:
             raise RuntimeError("this runtime is open already: open another one beside it")
+        if not trio.lowlevel.in_trio_run():
+            raise RuntimeError(
+                "a runtime runs on trio alone: `trio.run(main)`; elsewhere `hookgate rpc` is a child process"
+            )
         self._entered = entered = self._opening(settled(self._given, **self._above))
         try:
             self._open = await self._entering(entered)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import stat
+import sys
 import unicodedata
 from collections.abc import Mapping
 from pathlib import Path
@@ -97,9 +98,11 @@ def name_mistake(name: str) -> str | None:
         return "must not hold a slash, a backslash or a control character"
     if name.startswith("."):
         return "must not begin with a dot"
-    if len(os.fsencode(name)) > LONGEST_NAME:
-        return f"must not be longer than {LONGEST_NAME} bytes"
-    return None
+    try:
+        length = len(os.fsencode(name))
+    except UnicodeEncodeError:
+        return f"has characters that no file's name can have under this locale ({sys.getfilesystemencoding()})"
+    return f"must not be longer than {LONGEST_NAME} bytes" if length > LONGEST_NAME else None
 
 
 # Control, format and separator characters, and half of a surrogate pair.

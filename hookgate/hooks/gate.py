@@ -20,7 +20,7 @@ from hookgate.hooks.offered import Offered
 from hookgate.hooks.recordings import Recordings
 from hookgate.hooks.rules import Mount
 from hookgate.hooks.stats import Stats
-from hookgate.hooks.verdicts import Allowed, Answered, Denied, Dropped, Replied
+from hookgate.hooks.verdicts import Answered, Denied, Dropped, Replied
 from hookgate.hooks.walk import Walk, abort
 from hookgate.protocol.approval import Wish
 from hookgate.protocol.chat import ChatMessage, Inbound, Outbound
@@ -160,16 +160,17 @@ class Gate:
 
     async def before_tool(
         self, step: Step, call: ToolCall, owner_of: Callable[[str], str] | None = None
-    ) -> Allowed | Answered | Denied:
-        """All hooks but the owner of the tool that the call is for by then, which answers in `answer_owned`."""
+    ) -> ToolCall | Answered | Denied:
+        """The call as the hooks left it, for approval and execution, or why it does not run. All are asked but the
+        owner of the tool that the call is for by then, which answers in `answer_owned`."""
         if not self._walk.chains.mounts:
-            return Allowed(call)
+            return call
         asked, ended = await self._walk.over(Question(Stage.BEFORE_TOOL, step, call), owner_of)
         passed = asked.subject
         assert isinstance(passed, ToolCall)  # noqa: S101 - a patch never changes the kind of a value
         match ended:
             case None:
-                return Allowed(passed)
+                return passed
             case mount, Respond(call=said, result=result):
                 self.events.emit(HookModified(mount.name, Stage.BEFORE_TOOL, ("result",), passed.name), step)
                 return Answered(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections import Counter, deque
+from collections import deque
 from time import monotonic
 
 from hookgate.protocol.dataclasses import dataclass
@@ -29,7 +29,7 @@ class Stats:
     def __init__(self) -> None:
         self.calls = 0
         self.failures = 0
-        self.decisions = Counter[str]()
+        self.decisions: dict[str, int] = {}
         self._durations_ns: deque[int] = deque(maxlen=KEPT)
         self._streaks: dict[str, _Streak] = {}
         self._told: dict[tuple[str, str], float] = {}
@@ -39,7 +39,8 @@ class Stats:
     def record(self, action: str, duration_ns: int) -> bool:
         """Whether it has failed somewhere and not succeeded since."""
         self.calls += 1
-        self.decisions[action] += 1
+        # A Counter takes an item three times as long.
+        self.decisions[action] = self.decisions.get(action, 0) + 1
         self._durations_ns.append(duration_ns)
         return bool(self._streaks)
 

@@ -9,13 +9,6 @@ from hookgate.protocol.values import ToolCall, ToolResult
 
 
 @dataclass(frozen=True, slots=True)
-class Allowed:
-    """The call as the hooks left it, for approval and execution."""
-
-    call: ToolCall
-
-
-@dataclass(frozen=True, slots=True)
 class Answered:
     """A hook gave the result itself. `judged` is the call it was asked about, `call` what its answer says was called;
     `unapproved`: the answer counts although an approval rule matches the tool."""

@@ -5,9 +5,11 @@ from __future__ import annotations
 import re
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import field
+from hashlib import sha256
 from typing import Literal
 
 from hookgate.protocol.chat import Chat
+from hookgate.protocol.codec import canonical
 from hookgate.protocol.dataclasses import dataclass, replace
 from hookgate.protocol.values import ToolCall
 
@@ -39,13 +41,16 @@ class Terms:
     grants: tuple[Grant, ...] = ("session", "1h")
 
 
+_USUAL_PEOPLE: tuple[list[str], int, bool] = ([], 1, True)
+
+
 @dataclass(frozen=True, slots=True)
 class Wish:
     """Somebody wants a person asked. `asked_by` is `rule:NAME` or `hook:NAME`; `ttl_s` None: the usual time.
 
     `approvers`: people, ids (`CHANNEL:ID`, or bare for one of the asking channel), `role:NAME`, `requester`; empty:
-    whoever the turn answers in a direct chat, elsewhere those with the role `approver`. `once`: a yes is for this
-    very call and no other. `lasting`: what may be allowed for always instead, if anything.
+    whoever the turn answers in a direct chat, if they may, else those with the role `approver`. `once`: a yes is for
+    this very call and no other. `lasting`: what may be allowed for always instead, if anything.
     `content`: the digest of what a rule says, by which it counts, whatever it is called; empty for a hook.
     """
 
@@ -61,8 +66,12 @@ class Wish:
 
     @property
     def asker(self) -> str:
-        """What approvals and grants are bound to."""
-        return f"rule:{self.content}" if self.content else self.asked_by
+        """What approvals and grants are bound to: what a rule says; of a hook, which may ask others each time, who
+        has to say yes."""
+        if self.content:
+            return f"rule:{self.content}"
+        who = (sorted(set(self.approvers)), self.terms.required, self.terms.self_approval)
+        return self.asked_by if who == _USUAL_PEOPLE else f"{self.asked_by} of {sha256(canonical(who)).hexdigest()}"
 
 
 @dataclass(frozen=True, slots=True)

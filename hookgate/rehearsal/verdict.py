@@ -61,6 +61,11 @@ class Verdict:
         return as_json(answer_members(self.answer))
 
     @property
+    def ignored(self) -> tuple[str, ...]:
+        """Members that came beside `continue` and have no effect."""
+        return self.answer.ignored if isinstance(self.answer, Continue) else ()
+
+    @property
     def patch(self) -> tuple[str, ...]:
         """A diff of what it was asked about and what it leaves; empty where that is the same."""
         return tuple(_difference(_lines(self.before), _lines(self.after)))

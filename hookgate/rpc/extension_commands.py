@@ -49,7 +49,7 @@ class ExtensionCommands:
     def offer(self, request: Request, command: commands.ExtCommand) -> None:
         """It is answered at once where there is no such command, or where as many wait in its chat as may."""
         if self._server.opened.is_set() and self._known(request, command) is None:
-            self._server.refuse(request, unregistered(command.name).text)
+            self._refuse(request, command)
             return
         chat = chat_of(request).session_key
         line = self._lines.get(chat)
@@ -84,7 +84,7 @@ class ExtensionCommands:
         """What was offered before anybody could tell, which else would wait for what stands before it."""
         for line in self._lines.values():
             for order in [it for it in line if self._known(it.request, it.command) is None]:
-                self._server.refuse(order.request, unregistered(order.command.name).text)
+                self._refuse(order.request, order.command)
                 line.remove(order)
 
     async def _work_off(self, chat: str, room: Room) -> None:
@@ -105,7 +105,7 @@ class ExtensionCommands:
         server, talk, chat = self._server, self._server.talk(request), chat_of(request)
         found = self._known(request, command)
         if found is None:
-            server.refuse(request, unregistered(command.name).text)
+            self._refuse(request, command)
             return
         conversation, known = found
         assert conversation.extensions is not None  # noqa: S101 - the command is of one of them
@@ -122,6 +122,13 @@ class ExtensionCommands:
                 server.tell(events.ExtDisplay(known.extension, text), chat)
             case _:
                 pass
+
+    def _refuse(self, request: Request, command: commands.ExtCommand) -> None:
+        """One that is still starting may yet register it."""
+        conversation = self._server.talk(request).conversation
+        starting = ", ".join(conversation.starting_extensions) if conversation is not None else ""
+        more = f"; still starting: {starting}" if starting else ""
+        self._server.refuse(request, f"{unregistered(command.name).text}{more}")
 
     def _known(self, request: Request, command: commands.ExtCommand) -> tuple[Conversation, Command] | None:
         """The chat's conversation, and the command as an extension has registered it."""

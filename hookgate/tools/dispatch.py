@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from contextlib import nullcontext
 from typing import Protocol, cast
 
 import structlog
@@ -21,7 +22,7 @@ from hookgate.tools.text import clean, cut, nearly_within_limits
 
 __all__ = [
     "Decoding",
-    "Threaded",
+    "Paced",
     "execute",
     "failure",
     "invalid",
@@ -33,6 +34,7 @@ __all__ = [
 ]
 
 _log = structlog.get_logger(__name__)
+_AT_ONCE = nullcontext()
 
 
 class Decoding(Protocol):
@@ -44,11 +46,14 @@ class Decoding(Protocol):
         ...
 
 
-class Threaded(Protocol):
-    """A Tool whose work is one thread's when `in_thread` is true: the thread goes on when the deadline passes."""
+class Paced(Protocol):
+    """What a Tool may say of how it runs. `in_thread`: its work is one thread's, which goes on when the deadline
+    passes. `never_waits`: it awaits nothing, so that no deadline could reach it, and it is given none."""
 
     @property
     def in_thread(self) -> bool: ...
+    @property
+    def never_waits(self) -> bool: ...
 
 
 def settled_arguments(
@@ -79,7 +84,11 @@ async def run(tool: Tool, call: ToolCall) -> ToolResult:
     Raises nothing but Cancelled.
     """
     try:
-        with trio.CancelScope(relative_deadline=tool.spec.timeout_s):
+        with (
+            _AT_ONCE
+            if getattr(tool, "never_waits", False)
+            else trio.CancelScope(relative_deadline=tool.spec.timeout_s)
+        ):
             try:
                 return sound(await tool.execute(call))
             except BaseExceptionGroup as group:
@@ -95,7 +104,7 @@ async def run(tool: Tool, call: ToolCall) -> ToolResult:
         return sound(failed(call.name, error))
     reason = f"timed out after {tool.spec.timeout_s:g} s"
     late = faulted(Fault("transient", call.name, reason, timed_out=True))
-    return replace(late, abandoned=hasattr(tool, "in_thread") and cast("Threaded", tool).in_thread)
+    return replace(late, abandoned=getattr(tool, "in_thread", False))
 
 
 def _ends_the_task(error: BaseException) -> bool:

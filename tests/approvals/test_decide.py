@@ -55,6 +55,7 @@ GROUP = replace(REQUEST, chat=replace(REQUEST.chat, chat_type="group"))
         (replace(NAMED, approvers=("role:ops",)), Voter("telegram", "ops"), False),
         (replace(NAMED, approvers=("role:dev", "requester")), Voter("telegram", "7"), True),
         (GROUP, Voter("telegram", "7"), False),
+        (replace(REQUEST, terms=Terms(self_approval=False)), Voter("telegram", "7"), False),
         (replace(NAMED, terms=Terms(self_approval=False)), Voter("telegram", "7"), False),
         (replace(NAMED, terms=Terms(self_approval=False)), Voter("telegram", "8"), True),
         (replace(NAMED, approvers=("requester",), terms=Terms(self_approval=False)), Voter("telegram", "7"), True),
@@ -66,6 +67,19 @@ def test_whoever_is_named_decides_else_whoever_the_turn_answers(
     approval = request_.terms.self_approval
     deciders = PEOPLE.deciders(request_.approvers, request_.chat, self_approval=approval)
     assert may(deciders, voter) is may_decide
+
+
+def test_where_nobody_is_named_and_whoever_asked_may_not_decide_those_do_who_usually_decide_for_others() -> None:
+    people = People(
+        [Person(name, (Voter("telegram", id_),), ("approver",)) for name, id_ in (("ann", "7"), ("bob", "8"))]
+    )
+    alone = REQUEST.chat
+    assert people.deciders((), alone, self_approval=True) == {ANN_ID}
+    assert people.deciders((), alone, self_approval=False) == {Voter("telegram", "8")}
+    asked = standing("open")
+    shown = replace(REQUEST, terms=Terms(self_approval=False))
+    told = not_yours(replace(asked, request=replace(asked.request, shown=shown))).text
+    assert told == "Only those with the role approver may decide this."
 
 
 def test_one_person_under_two_ids_is_shut_out_and_known_as_one() -> None:

@@ -7,10 +7,10 @@ from dataclasses import replace
 import pytest
 import trio
 
-from hookgate.approvals.binding import Permit
+from hookgate.approvals.binding import NotApproved, Permit
 from hookgate.approvals.grants import begins
 from hookgate.approvals.rules import Rule
-from hookgate.protocol.approval import Terms, Voter
+from hookgate.protocol.approval import Terms, Voter, Wish
 from hookgate.protocol.hook.match import Globs, Matcher
 from hookgate.protocol.journal.decisions import Vote
 from hookgate.protocol.values import ToolCall
@@ -113,8 +113,9 @@ async def test_a_yes_covers_nothing_where_tools_work_in_another_folder() -> None
 async def test_what_covers_a_call_already_is_not_granted_twice() -> None:
     house = House(SHELL, parts=words)
     subject, [wish] = await house.subject(call=STATUS), house.approvals.wishes(STEP, STATUS)
+    vote = Vote("boss", True, grant="session", voter=Voter("telegram", "boss"))
     for _ in range(2):
-        await house.approvals.grants.give(subject, wish, Vote("boss", True, grant="session"), "R1")
+        await house.approvals.grants.give(subject, wish, [vote], "R1")
     assert len(await house.approvals.grants.held()) == 1
 
 
@@ -175,3 +176,36 @@ async def test_requests_are_named_by_as_much_of_their_id_as_makes_them_out() -> 
     # What is decided can still be asked for; nobody has a say in it any more.
     assert await house.approvals.named(request.id[:4]) == (request.id,)
     assert await house.approvals.decidable(boss) == ()
+
+
+@pytest.mark.parametrize(
+    ("stricter", "again"),
+    [
+        (Wish("hook:a", "Another question?", "of other words", ttl_s=5), False),
+        (Wish("hook:a", approvers=("boss", "ann")), True),
+        (Wish("hook:a", terms=Terms(required=2)), True),
+        (Wish("hook:a", terms=Terms(self_approval=False)), True),
+    ],
+)
+async def test_a_yes_to_a_hook_covers_nothing_about_which_it_asks_others(stricter: Wish, again: bool) -> None:
+    house = House()
+    assert isinstance(await house.settle([Wish("hook:a")], Person([SESSION])), Permit)
+    person = Person([NO])
+    settled = await house.settle([stricter], person)
+    assert (isinstance(settled, NotApproved), isinstance(settled, Permit)) == (again, not again)
+
+
+async def test_a_yes_of_those_whom_a_hook_names_covers_what_it_asks_the_same_people() -> None:
+    house = House()
+    assert isinstance(await house.settle([Wish("hook:a", approvers=("boss", "ann"))], Person([SESSION])), Permit)
+    assert isinstance(await house.settle([Wish("hook:a", approvers=("ann", "boss"))], Person()), Permit)
+
+
+async def test_what_was_allowed_before_a_crash_is_asked_anew_where_the_hook_wants_others_now() -> None:
+    house = House()
+    subject = await house.subject(replace(STEP, resumed=True))
+    assert isinstance(await house.approvals.settle(subject, [Wish("hook:a")], Person([YES])), Permit)
+    again = House(journal=house.journal)
+    asked = Wish("hook:a", approvers=("boss", "ann"))
+    assert isinstance(await again.approvals.settle(subject, [Wish("hook:a")], Person()), Permit)
+    assert isinstance(await again.approvals.settle(subject, [asked], Person([NO])), NotApproved)

@@ -168,6 +168,11 @@ async def test_of_two_who_press_opposite_buttons_at_once_one_has_decided() -> No
     ("rule", "known", "reason"),
     [
         (replace(RULE, terms=Terms(self_approval=False)), PEOPLE, "nobody of them can be reached; a rule's ask_in"),
+        (
+            replace(RULE, terms=Terms(self_approval=False)),
+            PEOPLE,
+            "ask_in names a chat where they are; whoever asked for it does not count, since self_approval is off",
+        ),
         (RULE, People(), "only those with the role ops may approve this, and nobody of them can be reached"),
         (
             replace(RULE, terms=Terms(3, False, ("slack:C99",))),
@@ -239,5 +244,6 @@ async def test_where_a_channel_leaves_nobody_the_call_is_refused() -> None:
     refused = await house.settle(house.approvals.wishes(GROUP, CALL), chat, GROUP)
     assert isinstance(refused, NotApproved)
     both = "only those with the role ops, as far as the channel names them too (eve), may approve this"
-    assert refused.reason == f"{both}, and nobody of them can be reached"
+    apart = "; whoever asked for it does not count, since self_approval is off"
+    assert refused.reason == f"{both}, and nobody of them can be reached{apart}"
     assert chat.requests == []

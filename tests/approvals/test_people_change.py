@@ -12,12 +12,13 @@ import trio.testing
 from hookgate.approvals import people
 from hookgate.approvals.binding import NotApproved, Permit, Subject
 from hookgate.approvals.people import People
-from hookgate.protocol.approval import Decision
+from hookgate.approvals.rules import Rule
+from hookgate.protocol.approval import Decision, Voter, Wish
 from hookgate.protocol.chat import Outbound
 from hookgate.protocol.journal.decisions import Standing, StoredRequest
 from hookgate.protocol.journal.values import Arrival, Claim, PolicyChanged
 from tests.approvals.asking import CALL, STEP, House, Person
-from tests.approvals.test_people import ANN, BOB, CARL, DEADLINE_S, OPS, PEOPLE, RULE, open_call
+from tests.approvals.test_people import ANN, BOB, CARL, DEADLINE_S, OPS, PEOPLE, RULE, TWO, open_call
 
 OTHERS = People([people.Person("carl", (CARL,), OPS)])
 
@@ -54,6 +55,36 @@ async def test_what_somebody_allowed_who_may_no_more_does_not_run() -> None:
             await call.house.approvals.spend(permit)
         call.house.approvals.adopt([RULE], PEOPLE)
         await call.house.approvals.spend(permit)
+
+
+@pytest.mark.parametrize(("rule", "voters"), [(RULE, [BOB]), (TWO, [BOB, CARL])])
+async def test_what_somebody_allowed_for_longer_who_may_no_more_is_asked_about_again(
+    rule: Rule, voters: list[Voter]
+) -> None:
+    async with open_call(rule) as call:
+        for voter in voters:
+            await call.house.approvals.decide(call.id, Decision(True, "", grant="session"), voter)
+        await trio.testing.wait_all_tasks_blocked()
+        approvals, covered = call.house.approvals, list[bool]()
+        subject, [wish] = await call.house.subject(), approvals.wishes(STEP, CALL)
+        for known in (PEOPLE, OTHERS, PEOPLE):
+            approvals.adopt([rule], known)
+            covered.append(await approvals.grants.covering(subject, wish) is not None)
+        assert covered == [True, False, True]
+
+
+async def test_what_stands_on_the_word_of_somebody_who_may_no_more_does_not_run() -> None:
+    async with open_call(RULE) as call:
+        await call.house.approvals.decide(call.id, Decision(True, "", grant="session"), BOB)
+        await trio.testing.wait_all_tasks_blocked()
+        approvals = call.house.approvals
+        permit = await approvals.settle(await call.house.subject(), approvals.wishes(STEP, CALL), Person())
+        assert isinstance(permit, Permit)
+        approvals.adopt([RULE], OTHERS)
+        with pytest.raises(PolicyChanged, match="who may decide it has changed"):
+            await approvals.spend(permit)
+        approvals.adopt([RULE], PEOPLE)
+        await approvals.spend(permit)
 
 
 async def test_after_a_restart_it_is_asked_anew_where_others_may_decide_by_then() -> None:
@@ -105,3 +136,16 @@ async def test_people_who_change_while_it_is_stored_void_it_before_anybody_sees_
     with pytest.raises(PolicyChanged, match="who may decide it has changed"):
         await house.allowed(Person())
     assert (slack.requests, await house.approvals.pending()) == ([], ())
+
+
+async def test_what_a_hook_asked_where_the_channel_says_who_decides_is_found_again_after_a_crash() -> None:
+    house, limits, wish = House(), {"telegram": ("boss",)}, Wish("hook:a")
+    subject = replace(await house.subject(), step=replace(STEP, resumed=True))
+    found = list[tuple[str, ...]]()
+    for here, person in ((house, Person([Decision(True, "boss")])), (House(journal=house.journal), Person())):
+        here.approvals.adopt([], PEOPLE, limits)
+        permit = await here.approvals.settle(subject, [wish], person)
+        assert isinstance(permit, Permit)
+        found.append(tuple(it.request for it in permit.approvals))
+    assert found[0] == found[1]
+    assert len(found[0]) == 1

@@ -66,7 +66,7 @@ async def test_the_person_sees_the_very_call_and_who_wants_it_asked() -> None:
     (request,) = person.requests
     assert (request.call, request.chat, request.asked_by) == (CALL, STEP.chat, "hook:policy")
     assert (request.title, request.text, request.approvers, request.ttl_s) == ("Really?", "it deletes", ("boss",), 7)
-    assert request.digest == request_digest(subject, "hook:policy", "/work")
+    assert request.digest == request_digest(subject, Wish("hook:policy", approvers=("boss",)).asker, "/work")
     assert isinstance(permit, Permit)
     assert [(it.request, it.digest) for it in permit.approvals] == [(request.id, request.digest)]
 

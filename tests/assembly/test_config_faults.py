@@ -155,6 +155,54 @@ def test_a_hook_about_no_tool_stops_the_start_where_it_guards(folder: Path) -> N
     assert [fault.stops for fault in faults(folder, f'{hook}on_failure = "deny"\n')] == [False, False]
 
 
+@pytest.mark.parametrize("hook", [GUARD, GUARD + 'on_failure = "deny"\n'])
+def test_a_guard_of_a_built_in_tool_in_another_case_stops_the_start_whatever_its_policy(
+    folder: Path, hook: str
+) -> None:
+    [fault] = faults(folder, hook + 'command = ["python3", "there.py"]\nmatch = { tools = ["Bash"] }\n')
+    assert fault.stops
+    assert "'Bash' covers no built-in tool (did you mean 'bash'?)" in fault.text
+
+
+TELEGRAM = '[channels.telegram]\nkind = "telegram"\ntoken_env = "T"\n'
+
+
+@pytest.mark.parametrize(
+    ("known", "match", "said"),
+    [
+        (TELEGRAM, 'chats = ["telegram:42"]', {"chats: 'telegram:42' covers none: write '42'": True}),
+        (TELEGRAM, 'senders = ["7", "telegram:7"]', {"senders: 'telegram:7' covers none: write '7'": True}),
+        (TELEGRAM, 'senders = ["!telegram:7"]', {"senders: '!telegram:7' covers none: write '7'": False}),
+        ("", 'chats = ["telegram:42"]', {"chats: 'telegram:42' covers none: write '42'": False}),
+        ("", 'senders = ["cli:user"]\nchannels = ["cli"]', {"senders: 'cli:user' covers none: write 'user'": True}),
+        (TELEGRAM, 'chats = ["telegram:42"]\nchannels = ["rpc"]', {}),
+        (TELEGRAM, 'chats = ["42", "builds:42", "@ann:example.org"]', {}),
+        (
+            "",
+            'roles = ["role:ops", "!role:dev", "ops"]',
+            {"roles: 'role:ops' covers none: write 'ops'": True, "roles: '!role:dev'": False},
+        ),
+    ],
+)
+def test_an_id_with_its_channel_before_it_covers_nobody_and_a_rule_of_such_stops_the_start(
+    folder: Path, known: str, match: str, said: dict[str, bool]
+) -> None:
+    found = faults(folder, f'{known}[[approvals]]\ntools = ["bash"]\n{match}\n')
+    assert [it.text.startswith(f"approvals.0.{line}") for it, line in zip(found, said, strict=True)] == [True] * len(
+        said
+    )
+    assert [it.stops for it in found] == list(said.values())
+
+
+@pytest.mark.parametrize(("hook", "stops"), [(GUARD, True), (GUARD + 'mode = "audit"\n', False), (LISTEN, False)])
+def test_an_id_with_its_channel_before_it_stops_the_start_where_a_hook_guards(
+    folder: Path, hook: str, stops: bool
+) -> None:
+    match = 'command = ["python3", "there.py"]\non_failure = "deny"\nmatch = { chats = ["cli:terminal"] }\n'
+    [fault] = faults(folder, hook + match)
+    assert (fault.text.partition(":")[0], fault.stops) == ("hooks.processes.g.match.chats", stops)
+
+
 @pytest.mark.parametrize("arguments", [("config", "check"), ("chat", "--once", "hi"), ("rpc",)])
 def test_every_start_refuses_what_would_guard_in_the_file_alone(folder: Path, arguments: tuple[str, ...]) -> None:
     broken = f'{MODEL}{RULE}{GUARD}command = ["python3", "-u", "nope.py"]\n'

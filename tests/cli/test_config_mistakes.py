@@ -43,6 +43,27 @@ HOOK = '[hooks.processes.g]\ncommand = ["a"]\nintercept = ["before_tool"]\n'
             "(at line 4, column 30)",
         ),
         (
+            '[people.ann]\nids = ["7"]\n',
+            "people.ann.ids.0: write it CHANNEL:ID, for example telegram:7 (at line 2, column 8)",
+        ),
+        (
+            '[[approvals]]\ntools = ["bash"]\napprovers = [""]\n',
+            "approvals.0.approvers.0: must not be empty (at line 3, column 14)",
+        ),
+        (
+            '[telemetry]\ntraces = "localhost:4318"\n',
+            "telemetry.traces: must be http:// or https:// and a host, for example http://127.0.0.1:4318 "
+            "(at line 2, column 10)",
+        ),
+        (
+            '[channels.w]\nkind = "webhook"\nsecret_env = "S"\ntext_from = "data.message"\n',
+            "channels.w.text_from: must be a JSON pointer, for example /data/message (at line 4, column 13)",
+        ),
+        (
+            '[channels.d]\nkind = "discord"\ntoken_env = "T"\nallow = ["1"]\nshards = 0\n',
+            "channels.d.shards: must be greater than or equal to 1 (at line 5, column 10)",
+        ),
+        (
             '[hooks.processes.g]\ncommand = ["a"]\nintercept = []\n',
             "hooks.processes.g: it neither intercepts nor observes anything: "
             'one that brings tools is asked for them with intercept = ["before_tool"] (at line 1, column 18)',
@@ -170,6 +191,31 @@ def test_a_match_that_covers_no_agent_or_model_is_named_and_no_other() -> None:
         "approvals.0.agents: 'opps' covers no agent (did you mean 'ops'?)",
         "approvals.0.models: 'm' covers no model of a provider that is configured; they are PROVIDER/MODEL",
         "approvals.0.models: '!gpt-*' covers no model of a provider that is configured; they are PROVIDER/MODEL",
+    ]
+
+
+def test_a_role_that_looks_like_one_that_somebody_has_is_named_and_no_other() -> None:
+    people = '[people.ann]\nids = ["telegram:7"]\nroles = ["ops"]\n'
+    config = parse(
+        f'{people}{HOOK}match = {{ roles = ["ops", "opss", "!oops", "guest", "approver", "op*"] }}\n', FILE
+    )
+    assert [line for line in strange_names(config) if ".roles" in line] == [
+        "hooks.processes.g.match.roles: 'opss' covers no role of anybody in [people] (did you mean 'ops'?)",
+        "hooks.processes.g.match.roles: '!oops' covers no role of anybody in [people] (did you mean 'ops'?)",
+    ]
+
+
+def test_somebody_who_is_nearly_one_of_people_is_named_and_ids_logins_and_strangers_are_not() -> None:
+    known = '[people.anna]\nids = ["telegram:7"]\nroles = ["deployer"]\n[people.bo]\nids = ["telegram:8"]\n'
+    approvers = (
+        'approvers = ["ana", "anna", "7", "slack:ana", "role:deployers", "role:deployer", "role:x", "requester"]\n'
+    )
+    page = '[channels.web]\nkind = "web"\nallow = ["ann", "annna"]\nusers = { ann = "$argon2id$v=19$x" }\n'
+    config = parse(f'{known}{page}[[approvals]]\ntools = ["bash"]\n{approvers}', FILE)
+    assert list(strange_names(config)) == [
+        "approvals.0.approvers: 'ana' is nobody of [people] (did you mean 'anna'?)",
+        "approvals.0.approvers: 'role:deployers' is nobody of [people] (did you mean 'deployer'?)",
+        "channels.web.allow: 'annna' is nobody of [people] (did you mean 'anna'?)",
     ]
 
 

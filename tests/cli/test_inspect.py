@@ -383,6 +383,15 @@ def test_a_hook_that_lets_calls_through_when_it_fails_is_a_note(
             '[mcp.servers.docs]\ncommand = ["/bin/sh", "gone.sh"]\n',
             "mcp.servers.docs.command: 'gone.sh' is not there",
         ),
+        (
+            '[mcp.servers.docs]\ntransport = "http"\nurl = "docs.test/mcp"\n',
+            "mcp.servers.docs.url: the URL must read http://HOST... or https://HOST...",
+        ),
+        (
+            '[mcp.servers.docs]\ntransport = "http"\nurl = "http://127.0.0.1:9/mcp"\n',
+            "mcp.servers.docs.url: 127.0.0.1 is not on the public internet (rule public_addresses); "
+            "an operator may allow it: allow_private",
+        ),
         ('[skills]\nfolders = ["/nowhere/at/all"]\n', "skills.folders: /nowhere/at/all is not a folder"),
         (
             '[providers.t]\nkind = "scripted"\nscript = "/nowhere/s.json"\n',

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import gc
 from pathlib import Path
 from typing import Any
@@ -233,6 +234,21 @@ async def test_what_cannot_be_opened_says_why(scripted: Scripted, tmp_path: Path
                 raise AssertionError("it has opened")
     with pytest.raises(RuntimeError, match="not open"):
         Runtime(scripted()).prompt("go")
+
+
+def test_a_keyword_that_there_is_not_is_refused_and_the_one_that_is_meant_is_named(scripted: Scripted) -> None:
+    mistyped: dict[str, Any] = {"no_tool": True}
+    with pytest.raises(TypeError, match=r"no keyword argument 'no_tool' \(did you mean 'no_tools'\?\)"):
+        Runtime(scripted(), **mistyped)
+
+
+def test_a_program_on_asyncio_is_told_that_a_runtime_needs_trio(scripted: Scripted) -> None:
+    async def program() -> None:
+        async with Runtime(scripted()):
+            raise AssertionError("it has opened")
+
+    with pytest.raises(RuntimeError, match=r"trio\.run\(main\)"):
+        asyncio.run(program())
 
 
 class OwnError(Exception):

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import json
 import os
+import subprocess
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -86,6 +88,16 @@ def test_a_name_that_would_lead_elsewhere_or_deceive_is_refused(name: str) -> No
     assert name_mistake(name)
     with pytest.raises(BadManifest, match="manifest: name"):
         parse_manifest(written(name=name))
+
+
+def test_a_name_that_the_locale_cannot_write_is_refused_and_raises_nothing() -> None:
+    program = (
+        "from hookgate.extensions.manifest import name_mistake; print(name_mistake('\\u65e5'), name_mistake('a'))"
+    )
+    plain = {**os.environ, "LC_ALL": "C", "PYTHONCOERCECLOCALE": "0", "PYTHONUTF8": "0"}
+    ended = subprocess.run([sys.executable, "-c", program], env=plain, capture_output=True, timeout=60, check=True)
+    assert b"no file's name can have under this locale" in ended.stdout
+    assert ended.stdout.endswith(b" None\n")
 
 
 @pytest.mark.parametrize("name", ["weather", "todo-panel", "a.b", "hello world", "Ünïcode", "n" * 200])

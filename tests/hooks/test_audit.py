@@ -7,7 +7,6 @@ import trio
 from trio.testing import MockClock
 
 from hookgate.hooks.audit import MAX_ASKED, MAX_WAITING, PAUSE_S
-from hookgate.hooks.gate import Allowed
 from hookgate.hooks.inside import InsideHook
 from hookgate.hooks.rules import Mount, Rules
 from hookgate.protocol.events.event import Event
@@ -44,7 +43,7 @@ async def test_an_audit_hook_has_no_effect_and_what_it_would_have_done_is_record
     events: list[Event] = []
     gate = gate_of(hook("audit", Asked().saying("a", answer), rules=AUDIT), sink(events, "gate_decision"))
     async with auditing(gate):
-        assert await gate.before_tool(STEP, CALL) == Allowed(CALL)
+        assert await gate.before_tool(STEP, CALL) == CALL
         (decision,) = await _heard(events, 1)
     assert (decision.hook, decision.action, decision.audit, decision.tool) == ("audit", answer.action, True, "bash")
 
@@ -66,7 +65,7 @@ async def test_an_audit_hook_delays_nothing_and_more_than_it_can_take_is_counted
     async with auditing(gate):
         with trio.fail_after(20):
             for _ in range(MAX_ASKED + 10):
-                assert await gate.before_tool(STEP, CALL) == Allowed(CALL)
+                assert await gate.before_tool(STEP, CALL) == CALL
             await until(lambda: gate.audits.missed["slow"] >= 10)
     assert gate.audits.missed["slow"] == 10
 
@@ -127,7 +126,7 @@ async def test_a_failing_audit_hook_is_reported_as_one() -> None:
     rules = Rules(mode="audit", on_failure={Stage.BEFORE_TOOL: "abort"})
     gate = gate_of(hook("bad", Asked().saying("bad", Failed("nonsense")), rules=rules), sink(events))
     async with auditing(gate):
-        assert await gate.before_tool(STEP, CALL) == Allowed(CALL)
+        assert await gate.before_tool(STEP, CALL) == CALL
         await _heard(events, 1)
     assert [event.payload for event in events] == [HookFailed("bad", "before_tool", "nonsense", "audit")]
 

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from hookgate.hooks.gate import Allowed, Answered, Denied, Gate
+from hookgate.hooks.gate import Answered, Denied, Gate
 from hookgate.hooks.inside import InsideHook
 from hookgate.hooks.rules import Mount, Policy, Rules
 from hookgate.protocol.chat import Chat, Inbound, Outbound
@@ -94,9 +94,9 @@ async def test_before_tool_rewrites_and_after_tool_prefixes() -> None:
         hook("prefix", asked.saying("prefix", prefix), Stage.AFTER_TOOL),
     )
     allowed = await gate.before_tool(STEP, CALL)
-    assert isinstance(allowed, Allowed)
-    ran = ToolResult(str(allowed.call.arguments["command"]), "shown")
-    result = await gate.after_tool(STEP, Finished(allowed.call, ran, 1))
+    assert isinstance(allowed, ToolCall)
+    ran = ToolResult(str(allowed.arguments["command"]), "shown")
+    result = await gate.after_tool(STEP, Finished(allowed, ran, 1))
     assert (result.for_llm, result.for_user) == ("after:modified", "shown")
 
 
@@ -171,7 +171,7 @@ async def test_a_hook_that_does_not_match_is_not_asked() -> None:
         hook("stage", asked.saying("stage", Deny("no")), Stage.AFTER_TOOL),
         hook("all", asked.saying("all")),
     )
-    assert await gate.before_tool(STEP, CALL) == Allowed(CALL)
+    assert await gate.before_tool(STEP, CALL) == CALL
     assert asked.names == ["all"]
 
 
@@ -190,8 +190,8 @@ async def test_two_hooks_that_rename_in_turn_are_each_asked_once() -> None:
     to = {"bash": "read", "read": "bash"}
     gate = gate_of(*(hook(n, asked.saying(n, lambda q: Modify({"name": to[q.tool]}))) for n in ("a", "b", "c")))
     allowed = await gate.before_tool(STEP, CALL)
-    assert isinstance(allowed, Allowed)
-    assert (allowed.call.name, asked.names) == ("read", ["a", "b", "c"])
+    assert isinstance(allowed, ToolCall)
+    assert (allowed.name, asked.names) == ("read", ["a", "b", "c"])
 
 
 def _arguments(question: Question) -> object:
@@ -213,13 +213,13 @@ async def test_own_guards_judge_again_what_hooks_made_of_a_call(change: dict[str
 
 
 async def test_a_gate_without_hooks_lets_calls_pass() -> None:
-    assert await Gate().before_tool(STEP, CALL) == Allowed(CALL)
+    assert await Gate().before_tool(STEP, CALL) == CALL
 
 
 async def test_own_guards_are_asked_once_about_a_call_that_nobody_changes() -> None:
     asked = Asked()
     gate = gate_of(hook("own", asked.saying("own"), rules=Rules(inside=True)), hook("other", asked.saying("other")))
-    assert await gate.before_tool(STEP, CALL) == Allowed(CALL)
+    assert await gate.before_tool(STEP, CALL) == CALL
     assert asked.names == ["own", "other"]
 
 
@@ -231,7 +231,7 @@ async def test_own_guards_that_have_seen_the_call_as_it_is_are_not_asked_again_a
         hook("b", asked.saying("b"), rules=own),
         hook("rename", asked.saying("rename", Modify({"name": "bash"}))),
     )
-    assert isinstance(await gate.before_tool(STEP, replace(CALL, name="read")), Allowed)
+    assert isinstance(await gate.before_tool(STEP, replace(CALL, name="read")), ToolCall)
     assert asked.names == ["b", "rename", "a", "b"]
 
 
@@ -301,7 +301,7 @@ async def test_a_stage_that_the_hook_did_not_declare_is_not_asked() -> None:
     mount = hook("h", asked.saying("h", Deny("no")))
     assert isinstance(mount.hook, InsideHook)
     mount.hook.declared = Hello(stages=frozenset({Stage.AFTER_TOOL}))
-    assert await gate_of(mount).before_tool(STEP, CALL) == Allowed(CALL)
+    assert await gate_of(mount).before_tool(STEP, CALL) == CALL
 
 
 # --- failures ---
@@ -372,7 +372,7 @@ async def test_a_hook_that_is_dropped_while_it_is_asked_may_still_fail() -> None
         return Modify({"arguments": {"n": 1}})
 
     gate.mount([hook("gone", gone, rules=Rules(may_modify=frozenset()))])
-    assert await gate.before_tool(STEP, CALL) == Allowed(CALL)
+    assert await gate.before_tool(STEP, CALL) == CALL
     assert gate.stats == {}
 
 

@@ -8,7 +8,7 @@ from dataclasses import replace
 import pytest
 import trio
 
-from hookgate.hooks.gate import Allowed, Denied, Gate
+from hookgate.hooks.gate import Denied, Gate
 from hookgate.hooks.inside import InsideHook
 from hookgate.hooks.rules import Mount, Rules
 from hookgate.protocol.errors import TurnAborted
@@ -118,7 +118,7 @@ async def test_the_owner_of_a_tool_is_asked_last_and_apart() -> None:
     other = hook("b-other", asked.saying("b-other"))
     gate = gate_of(owner, other)
     call, spec = replace(CALL, name="weather"), replace(WEATHER, provider="hook:a-owner")
-    assert await gate.before_tool(STEP, call, owned_by("a-owner")) == Allowed(call)
+    assert await gate.before_tool(STEP, call, owned_by("a-owner")) == call
     assert asked.names == ["b-other"]
     assert await gate.answer_owned(STEP, call, spec) == ToolResult("sunny")
     assert asked.names == ["b-other", "a-owner"]
@@ -131,7 +131,7 @@ async def test_the_tools_of_a_match_keep_no_call_from_its_owner_and_every_other_
     gate = gate_of(owner, hook("b-other", asked.saying("b-other"), rules=bash))
     assert _names(await gate.before_llm(STEP, REQUEST)) == ["bash", "weather"]
     call, spec = replace(CALL, name="weather"), replace(WEATHER, provider="hook:sky")
-    assert await gate.before_tool(STEP, call, owned_by("sky")) == Allowed(call)
+    assert await gate.before_tool(STEP, call, owned_by("sky")) == call
     assert (asked.names, await gate.answer_owned(STEP, call, spec)) == ([], ToolResult("sunny"))
 
 
@@ -199,5 +199,5 @@ async def test_a_call_renamed_into_an_owned_tool_is_left_to_approval_and_then_it
     rename = hook("a-rename", asked.saying("a-rename", Modify({"name": "weather"})))
     owner = hook("b-owner", asked.saying("b-owner", Respond(ToolResult("sunny"))))
     verdict = await gate_of(rename, owner).before_tool(STEP, CALL, owned_by("b-owner"))
-    assert verdict == Allowed(replace(CALL, name="weather"))
+    assert verdict == replace(CALL, name="weather")
     assert asked.names == ["a-rename"]

@@ -117,6 +117,14 @@ async def test_a_command_that_is_not_answered_holds_up_no_other_chat_and_no_unkn
         assert (other["id"], other["data"]) == ("4", {"action": "display"})
 
 
+async def test_a_command_that_nobody_has_registered_yet_is_refused_with_who_is_still_starting(tmp_path: Path) -> None:
+    soon = "[zot]\nhello_timeout_ms = 200\n"
+    mute = extension(tmp_path, "cold", mode="mute")
+    async with open_rpc(scripted(tmp_path, more=soon), *alone(mute, panel_extension(tmp_path))) as client:
+        refused = await client.ask("ext_command", name="todo")
+        assert refused["error"] == "no extension registered for /todo; still starting: cold"
+
+
 async def test_abort_ends_the_command_that_runs_in_its_chat_and_the_next_one_begins(tmp_path: Path) -> None:
     async with open_rpc(scripted(tmp_path), *alone(panel_extension(tmp_path))) as client:
         for chat_id in ("a", "b"):

@@ -17,6 +17,7 @@ from hookgate.config import ConfigError
 from hookgate.processes.pipes import Program
 from hookgate.protocol.hook.match import Globs
 from hookgate.sections import Config
+from hookgate.sections.tools import McpSection
 from hookgate.tools.builtin import Parts, builtin_tools
 from hookgate.tools.files.workspace import Workspace
 from hookgate.tools.registry import Registry
@@ -47,14 +48,22 @@ def check_files(config: Config, base: Path) -> None:
         if section.kind == "scripted":
             _check_script(name, base / section.script)
     for name, server in config.mcp.servers.items():
-        if server.enabled and server.transport == "stdio":
-            environment = configuration.server_environment(server)
-            program = Program(server.command, str(base / server.dir), environment)
-            if lacking := missing(program):
-                raise ConfigError(f"mcp.servers.{name}.{lacking}")
+        if server.enabled and (lacking := _lacking(server, base)):
+            raise ConfigError(f"mcp.servers.{name}.{lacking}")
     for folder in config.skills.folders if config.skills.enabled is not False else ():
         if not Path(folder).is_dir():
             raise ConfigError(f"skills.folders: {folder} is not a folder")
+
+
+def _lacking(server: McpSection, base: Path) -> str:
+    """What keeps it from ever being connected, behind its key; empty where nothing is known to."""
+    if server.transport == "stdio":
+        environment = configuration.server_environment(server)
+        return missing(Program(server.command, str(base / server.dir), environment))
+    from hookgate.tools.mcp.transport.endpoint import never
+
+    why = never(server.url, allow_private=server.allow_private)
+    return f"url: {why}" if why else ""
 
 
 def _check_script(provider: str, file: Path) -> None:

@@ -11,17 +11,19 @@ from fnmatch import fnmatchcase
 from pathlib import Path
 
 from hookgate import config as configuration
+from hookgate.approvals.people import ROLE, USUAL_ROLE
 from hookgate.assembly.hooks.opening import plans
 from hookgate.assembly.preflight.startable import missing
 from hookgate.config import ConfigError
 from hookgate.extensions.discovery import Places, look
 from hookgate.mistakes import close
 from hookgate.protocol.dataclasses import dataclass, replace
+from hookgate.protocol.hook.match import Globs
 from hookgate.protocol.hook.stages import Stage
 from hookgate.protocol.zot.names import EXTENSION
 from hookgate.sections import Config
 from hookgate.sections.hooks import HookSection
-from hookgate.sections.section import KNOWN_CHANNELS
+from hookgate.sections.section import KNOWN_CHANNELS, MatchSection
 from hookgate.tools.names import ALL
 
 _NAME, _PROVIDER = "name:", "provider:"
@@ -61,6 +63,7 @@ def _rules_faults(config: Config, known: KnownTools, later: bool) -> Iterator[Fa
         for pattern in rule.tools:
             if why := known.stranger(pattern):
                 yield Fault(f"approvals.{number}.tools: {pattern!r} {why}", stops=_wants(pattern) and not later)
+        yield from _words_of_people(config, f"approvals.{number}", rule, guards=True)
 
 
 def _hooks_faults(config: Config, base: Path, known: KnownTools, later: bool) -> Iterator[Fault]:
@@ -71,14 +74,38 @@ def _hooks_faults(config: Config, base: Path, known: KnownTools, later: bool) ->
             yield Fault(f"{place}.{lacking}{_SAY_SO if guards else ''}", stops=guards or section.required)
         for pattern in section.match.tools:
             if why := known.stranger(pattern):
-                stops = guards and _wants(pattern) and not later
-                yield Fault(f"{place}.match.tools: {pattern!r} {why}{_SAY_SO if stops else ''}", stops=stops)
+                stops = (guards or (_guards(section) and pattern.lower() in ALL)) and _wants(pattern) and not later
+                yield Fault(
+                    f"{place}.match.tools: {pattern!r} {why}{_SAY_SO if stops and guards else ''}", stops=stops
+                )
+        yield from _words_of_people(config, f"{place}.match", section.match, guards=_guards(section))
+
+
+def _words_of_people(config: Config, place: str, match: MatchSection, *, guards: bool) -> Iterator[Fault]:
+    """`chats` and `senders` are ids as their channel knows them, `roles` their bare names: with a channel's name or
+    `role:` before them, as lists of people have it, they cover nobody. Where no such channel is configured a program
+    may call its own chats so."""
+    here, there = ("cli", "rpc", "acp", *config.channels), Globs(match.channels)
+    for pattern in match.roles:
+        bare = pattern.removeprefix("!")
+        if (role := bare.removeprefix(ROLE)) != bare:
+            yield Fault(f"{place}.roles: {pattern!r} covers none: write {role!r}", stops=guards and _wants(pattern))
+    for key, patterns in (("chats", match.chats), ("senders", match.senders)):
+        for pattern in patterns:
+            channel, _, id_ = pattern.removeprefix("!").partition(":")
+            if id_ and channel in (*KNOWN_CHANNELS, *here) and there.covers(channel):
+                said = f"covers none: write {id_!r} there, and channels = [{channel!r}]"
+                stops = guards and _wants(pattern) and channel in here
+                yield Fault(f"{place}.{key}: {pattern!r} {said}", stops=stops)
+
+
+def _guards(section: HookSection) -> bool:
+    return section.mode == "enforce" and not GUARDED.isdisjoint(section.intercept)
 
 
 def _guards_unsaid(section: HookSection) -> bool:
     """Whether calls would pass, or all be refused, unseen by this hook, and nobody has said that they may."""
-    guards = section.mode == "enforce" and not GUARDED.isdisjoint(section.intercept)
-    return guards and "on_failure" not in section.model_fields_set
+    return _guards(section) and "on_failure" not in section.model_fields_set
 
 
 def _wants(pattern: str) -> bool:
@@ -128,15 +155,40 @@ def strange_names(config: Config) -> Iterator[str]:
     extensions = {f"zot.extensions.{name}.match": it.match for name, it in config.zot.extensions.items()}
     for place, match in {**matches, **rules, **extensions}.items():
         yield from _uncovered(f"{place}.channels", "channel that is known", match.channels, channels)
+        yield from _near(f"{place}.roles", match.roles, config)
         yield from _uncovered(f"{place}.agents", "agent", match.agents, (config.agent.name, *config.agents))
         yield from _no_model(f"{place}.models", match.models, config.providers)
+    yield from _mistyped_people(config)
     yield from _extensions_absent(config)
+
+
+def _mistyped_people(config: Config) -> Iterator[str]:
+    """Whoever is listed and is nobody of [people], but nearly: all others may be ids, or be let in later."""
+    roles = {role for person in config.people.values() for role in person.roles}
+    logins = {login for channel in config.channels.values() for login in channel.users}
+    lists = {f"approvals.{number}.approvers": rule.approvers for number, rule in enumerate(config.approvals)}
+    for name, channel in config.channels.items():
+        lists |= {f"channels.{name}.allow": channel.allow, f"channels.{name}.approvers": channel.approvers}
+    for place, listed in lists.items():
+        for it in listed:
+            kind, colon, role = it.partition(":")
+            known = roles if colon and kind == "role" else () if colon or it in logins else config.people.keys()
+            if (role or it) not in known and (meant := close(role or it, known)):
+                yield f"{place}: {it!r} is nobody of [people]{meant}"
 
 
 def _uncovered(place: str, kind: str, patterns: tuple[str, ...], names: tuple[str, ...]) -> Iterator[str]:
     for pattern in patterns:
         if not any(fnmatchcase(name, pattern.removeprefix("!")) for name in names):
             yield f"{place}: {pattern!r} covers no {kind}{close(pattern, names)}"
+
+
+def _near(place: str, patterns: tuple[str, ...], config: Config) -> Iterator[str]:
+    """Roles may be given while hookgate runs, so only one that looks like another is named."""
+    roles = {USUAL_ROLE, "operator", *(role for person in config.people.values() for role in person.roles)}
+    for line in _uncovered(place, "role of anybody in [people]", patterns, tuple(sorted(roles))):
+        if line.endswith("?)"):
+            yield line
 
 
 def _no_model(place: str, patterns: tuple[str, ...], providers: Iterable[str]) -> Iterator[str]:

@@ -20,7 +20,7 @@ from hookgate.channels.terminal.display.attachment import attachment
 from hookgate.channels.terminal.display.working import Working
 from hookgate.channels.terminal.display.wrapping import wrapped
 from hookgate.channels.terminal.held import HeldActs
-from hookgate.channels.terminal.panels import drawn
+from hookgate.channels.terminal.panels import PanelView
 from hookgate.channels.terminal.questions import OpenQuestions
 from hookgate.channels.terminal.screen import Screen
 from hookgate.protocol.approval import GRANTS, ApprovalRequest, CannotAsk, Decide, Decision
@@ -70,7 +70,7 @@ class Terminal:
         self._over_at = 0.0
         self._one_at_a_time = trio.Lock()
         self._held = HeldActs(self.between)
-        self._panel: list[str] = []
+        self._panel, self._view = list[str](), PanelView()
         self.rendered = rendered
         self._answer = Answer(screen, lambda: size()[0] - 1, rendered=rendered)
         self._working = Working(NAME)
@@ -177,13 +177,14 @@ class Terminal:
     def draw(self, panel: Panel, hint: str) -> None:
         """On a live screen, instead of the panel before it."""
         if not self._held.takes(partial(self.draw, panel, hint)):
-            self._panel = drawn(panel, self._size(), hint, colours=self.rendered)
+            self._panel = self._view.drawn(panel, self._size(), hint, colours=self.rendered)
             self._draw()
 
     def erase(self) -> None:
         """Take the panel away."""
         if not self._held.takes(self.erase):
             self._panel = []
+            self._view.close()
             self._draw()
 
     async def ask(self, request: ApprovalRequest, decide: Decide) -> None:

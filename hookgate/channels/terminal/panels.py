@@ -17,18 +17,61 @@ CLOSES, AWAITS = "esc closes", "Enter sends what is typed and goes there"
 """What a person can do: while the panel takes the keys, and while a prompt does."""
 
 
-def drawn(panel: Panel, size: tuple[int, int], hint: str, *, colours: bool) -> list[str]:
-    """The lines that fit into so many columns and rows; with `colours` those that are in them."""
-    columns, rows = size
-    width, room = max(columns - 1, 10), max(rows - 3, 4)
-    title, footer, *lines = (_flat(text, keep=colours) for text in (panel.title, panel.footer, *panel.lines))
-    footer = "  ".join(part for part in (footer, hint) if part)
-    head = [f"── {title} ──"] if panel.title else ["──"]
-    body = [f"  {line}" for line in lines]
-    kept = body[: room - 2]
-    if len(kept) < len(body):
-        kept[-1] = f"  … {len(body) - len(kept) + 1} more lines"
-    return [_cut(line, width) for line in (*head, *kept, f"── {footer}")]
+BESIDE = 6
+"""Rows that its lines leave: to its title and its footer, and to whoever types."""
+
+
+class PanelView:
+    """The open panel, of one that is longer than the terminal the part in which something has changed last: whoever
+    moves through a list sees where they are."""
+
+    def __init__(self) -> None:
+        self._panel: Panel | None = None
+        self._top = 0
+
+    def drawn(self, panel: Panel, size: tuple[int, int], hint: str, *, colours: bool) -> list[str]:
+        """The lines that fit into so many columns and rows; with `colours` those that are in them."""
+        columns, rows = size
+        fit = max(rows - BESIDE, 3)
+        before, self._panel = self._panel, panel
+        same = before is not None and before.id == panel.id
+        changed = _changed(before.lines, panel.lines) if before is not None and same else ()
+        self._top = _followed(changed, self._top if same else 0, fit, max(len(panel.lines) - fit, 0))
+        title, footer, *lines = (_flat(text, keep=colours) for text in (panel.title, panel.footer, *panel.lines))
+        footer = "  ".join(part for part in (footer, hint) if part)
+        head = f"── {title} ──" if panel.title else "──"
+        body = _part([f"  {line}" for line in lines], self._top, fit)
+        return [_cut(line, max(columns - 1, 10)) for line in (head, *body, f"── {footer}")]
+
+    def close(self) -> None:
+        """The next one begins at its first line."""
+        self._panel = None
+
+
+def _changed(before: tuple[str, ...], now: tuple[str, ...]) -> tuple[int, ...]:
+    return tuple(at for at, line in enumerate(now) if before[at : at + 1] != (line,))
+
+
+def _followed(changed: tuple[int, ...], top: int, fit: int, most: int) -> int:
+    """The first line to be shown, so that those that have changed are seen where they can be."""
+    top = min(top, most)
+    if not changed:
+        return top
+    above = changed[0] < top + (top > 0)
+    below = changed[-1] > top + fit - 1 - (top < most)
+    if above == below:
+        return top
+    return max(changed[0] - 1, 0) if above else min(changed[-1] - fit + 2, most)
+
+
+def _part(body: list[str], top: int, fit: int) -> list[str]:
+    """With a row for what is above, and one for what is below."""
+    kept, below = body[top : top + fit], len(body) - top - fit
+    if top:
+        kept[0] = f"  … {top + 1} lines above"
+    if below > 0:
+        kept[-1] = f"  … {below + 1} more lines"
+    return kept
 
 
 def _flat(text: str, *, keep: bool) -> str:

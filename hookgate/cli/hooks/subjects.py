@@ -93,7 +93,19 @@ def _program(named: Named) -> ProcessSpec:
     name, directory = _program_name(named), named.directory or "."
     hello_s = named.hello_timeout_s or HELLO_S
     started = ProcessSpec(name, named.program, directory, environment, ALL_STAGES, observes=True, configured=False)
-    return replace(started, hello_timeout_s=hello_s)
+    here = _beside(named)
+    told = {"media_dir": str(configuration.media_folder(here)), "workspace": configuration.workspace_told(here)}
+    return replace(started, hello_timeout_s=hello_s, **told)
+
+
+def _beside(named: Named) -> Config:
+    """The configuration in whose place a program is tried: what was recorded there names files of its folders."""
+    try:
+        return configuration.load(named.config_file)[0]
+    except ConfigError:
+        if named.config_file:
+            raise
+        return Config()
 
 
 def _program_name(named: Named) -> str:

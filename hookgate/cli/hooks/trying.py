@@ -156,6 +156,7 @@ def _members(plan: Plan, question: Question, asked: TimedVerdict, unfit: str) ->
         "ms": round(asked.duration_ns / 1e6, 3),
         "mode": plan.rules.mode,
         "failed": verdict.failed,
+        "ignored": verdict.ignored,
         "unasked": verdict.unasked,
         "unfit": unfit,
     }
@@ -177,6 +178,8 @@ def _lines(plan: Plan, question: Question, asked: TimedVerdict, *, configured: b
         yield f"{about}: {_decided(asked)}"
     for line in verdict.patch:
         yield f"  {printable(line)}"
+    if verdict.ignored:
+        yield f"it says continue, so this beside it has no effect: {printable(', '.join(verdict.ignored))}"
     if mode != "enforce":
         yield f'its mode is "{mode}": nothing that it says counts'
     yield f"{name}, {asked.duration_ns / 1e6:.1f} ms"

@@ -90,7 +90,7 @@ def translate(chosen: Chosen, catalog: Catalog) -> Taken:
         taken.options = _options(taken, chosen.reasoning.lower(), kind)
     taken.notices.extend(f"{CONFIG}: {key(name)}: left out, {_why(name)}" for name in chosen.others)
     taken.notices.extend(f"{MODELS}: {key(name)}: left out, zot does not know it either" for name in catalog.others)
-    taken.notices.extend(_of_provider(provider, name) for provider, name in catalog.beside_models())
+    taken.notices.extend(_of_provider(taken, provider, name) for provider, name in catalog.beside_models())
     return taken
 
 
@@ -118,7 +118,10 @@ def _models(taken: Taken, catalog: Catalog) -> Iterator[tuple[tuple[str, str], s
         taken.models[name] = dict(_known(model))
         # By its API a provider that is not known here is taken over.
         unread = ("name", "api") if provider in VENDORS else ("name",)
-        idle.update(dict.fromkeys((*(it for it in unread if getattr(model, it)), *model.others)))
+        keys = [it for it in model.others if _is_key(it)]
+        taken.notices.extend(f"{place}.{key(it)}: left out, {_of_key(taken, provider)}" for it in keys)
+        others = (it for it in model.others if it not in keys)
+        idle.update(dict.fromkeys((*(it for it in unread if getattr(model, it)), *others)))
         yield (provider, model.id), name
     if idle:
         taken.notices.append(f"{MODELS}: {', '.join(map(key, idle))} of models: left out, nothing here reads them")
@@ -196,13 +199,23 @@ def _why(name: str) -> str:
     return "it is about zot's own screen" if name in looks else unread
 
 
-def _of_provider(provider: str, name: str) -> str:
-    """Of a key, where to put it; never what it is."""
-    place = f"{MODELS}: providers.{key(provider)}.{key(name)}: left out"
-    if name.lower().replace("_", "") != "apikey":
-        return f"{place}, zot does not know it there either"
-    variable = variable_of(ALIASES.get(provider, provider)) or f"{provider.upper()}_API_KEY"
-    return f'{place}, no key is read: put it into {variable}, which api_key_env = "{variable}" of its provider names'
+def _of_provider(taken: Taken, provider: str, name: str) -> str:
+    why = _of_key(taken, ALIASES.get(provider, provider)) if _is_key(name) else "zot does not know it there either"
+    return f"{MODELS}: providers.{key(provider)}.{key(name)}: left out, {why}"
+
+
+def _is_key(name: str) -> bool:
+    return name.lower().replace("_", "") == "apikey"
+
+
+def _of_key(taken: Taken, provider: str) -> str:
+    """Where to put it; never what it is."""
+    variable = variable_of(provider) or f"{provider.upper()}_API_KEY"
+    named = f'api_key_env = "{variable}"'
+    if any(it.get("api_key_env") == variable for it in taken.providers.values()):
+        return f"no key is read: put it into {variable}, which {named} of its provider names"
+    # A server on this machine seldom wants one, and what names a key does not start without it.
+    return f"no key is read: where it wants one, put it into {variable}, and {named} below its provider"
 
 
 def _about_keys(providers: Mapping[str, Mapping[str, Value]]) -> Iterator[str]:

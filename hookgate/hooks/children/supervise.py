@@ -151,8 +151,10 @@ class SupervisedHook:
 
     async def _down(self, stage: Stage) -> Answer:
         closed = not self.been_up and self.spec.guards(stage)
+        # What has just ended is up until all of it is gone.
+        state = "restarting" if self.state == "up" else self.state
         # A model may read this.
-        return Failed(f"it is {self.state}{': ' + self._cause if self.reason else ''}", closed)
+        return Failed(f"it is {state}{': ' + self._cause if self.reason else ''}", closed)
 
     def down(self) -> str:
         """How it is on its way back; empty: it is there."""

@@ -12,7 +12,7 @@ import structlog
 from hookgate.approvals.binding import RULES_CHANGED, Permit, Subject
 from hookgate.hooks.chains import Chains
 from hookgate.hooks.decision import refusal
-from hookgate.hooks.verdicts import Allowed, Answered, Denied
+from hookgate.hooks.verdicts import Answered, Denied
 from hookgate.loop.calls.batch import Batch, Ready, Settled
 from hookgate.loop.nested.within import delegates
 from hookgate.protocol.approval import Wish
@@ -85,7 +85,7 @@ async def _judged(batch: Batch, call: ToolCall, spec: ToolSpec) -> Ready | Settl
             return _denied(batch, verdict.call, verdict.result)
         case Answered():
             return await _answered(batch, verdict, judges)
-        case Allowed(call=changed) if changed is not call:
+        case ToolCall() as changed if changed is not call:
             found = _looked_up(batch, changed)
             if isinstance(found, Settled):
                 agent.tally.count("denied")

@@ -198,7 +198,9 @@ def _parse_continue(members: dict[str, Any]) -> Continue:
     unknown = [name for name in members if name not in _KNOWN]
     if unknown and not members.get("action"):
         raise BadMessage(f"no action, but the unknown member {near_miss(unknown[0], _KNOWN)}")
-    ignored = tuple(name for name in members if name not in ("action", "reason"))
+    ignored = tuple(name for name, it in members.items() if name not in ("action", "reason") and it is not None)
+    if ignored and not members.get("action"):
+        raise BadMessage(f"no action, but the member {ignored[0]!r} of one")
     return Continue(ignored) if ignored else CONTINUE
 
 

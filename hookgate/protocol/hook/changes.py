@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Annotated, Any, cast
 
-from pydantic import BeforeValidator, Field
+from pydantic import BeforeValidator, ConfigDict, Field
 
 from hookgate.protocol.dataclasses import replace
 from hookgate.protocol.errors import BadMessage
@@ -191,6 +191,9 @@ def read_call(members: dict[str, Any]) -> Mapping[str, Any]:
 
 
 class AskPatch(Patch):
+    """A member that is not known may have said who alone decides: it is a failure."""
+
+    model_config = ConfigDict(extra="forbid")
     title: str | None = None
     text: str | None = None
     approvers: Texts | None = None

@@ -71,7 +71,8 @@ class Standing:
 class StoredGrant:
     """A yes that covers later calls. `scope` is what it is bound to, a digest without the call's id; `asker` is whose
     question it answers, `text` says for people what it covers. `session` empty: every conversation. `until` 0: no
-    end. `to`: whose calls it covers. `prefix`: what the parts of a call begin with; empty: whatever its arguments."""
+    end. `to`: whose calls it covers. `prefix`: what the parts of a call begin with; empty: whatever its arguments.
+    `voters`: who gave it, under the ids that they came under."""
 
     id: str
     scope: str
@@ -82,6 +83,7 @@ class StoredGrant:
     until: float = 0.0
     to: str = ""
     prefix: tuple[str, ...] = ()
+    voters: tuple[Voter, ...] = ()
 
 
 class Decisions(Protocol):

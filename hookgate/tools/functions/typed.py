@@ -5,6 +5,7 @@ Knows no registry. pydantic is imported when the first such tool is made.
 
 from __future__ import annotations
 
+import dis
 import inspect
 from collections.abc import Callable
 from functools import partial
@@ -55,6 +56,7 @@ class Typed:
     def __init__(self, function: Function, spec: ToolSpec, ends: tuple[Parameters, Returns]) -> None:
         self.spec = spec
         self.in_thread = not _is_async(function)
+        self.never_waits = _never_waits(function)
         self._function = function
         self._parameters, self._returns = ends
         self._threads = trio.CapacityLimiter(THREADS)
@@ -78,15 +80,14 @@ class Typed:
 
     async def execute(self, call: ToolCall) -> ToolResult:
         ready = partial(self._function, **self._parameters.values(call.arguments))
-        return self._returns.result(self.spec.name, await self._ran(ready))
-
-    async def _ran(self, ready: partial[Any]) -> object:
         try:
             if self.in_thread:
-                return await trio.to_thread.run_sync(ready, abandon_on_cancel=True, limiter=self._threads)
-            return await ready()
+                value = await trio.to_thread.run_sync(ready, abandon_on_cancel=True, limiter=self._threads)
+            else:
+                value = await ready()
         except SystemExit:
             raise ToolError("fatal", self.spec.name, "it tried to end the whole process") from None
+        return self._returns.result(self.spec.name, value)
 
     def _misfit(self, call: ToolCall, error: ValidationError) -> ToolResult:
         from hookgate.tools.functions.faults import misfit
@@ -130,3 +131,12 @@ def typed(function: Function, /, **declared: Unpack[Declared]) -> Typed:
 def _is_async(function: Function) -> bool:
     """An object with an async `__call__` counts too."""
     return inspect.iscoroutinefunction(function) or inspect.iscoroutinefunction(type(function).__call__)
+
+
+def _never_waits(function: Function) -> bool:
+    """Whether it is async and awaits nothing; a caller that cannot see into it says no."""
+    if not inspect.iscoroutinefunction(function) or not (code := getattr(function, "__code__", None)):
+        return False
+    return bool(code.co_flags & inspect.CO_COROUTINE) and all(
+        it.opname != "SEND" for it in dis.get_instructions(code)
+    )

@@ -104,8 +104,10 @@ class Connection:
         )
 
     def lacks(self, tool: str) -> bool:
-        """Whether this one went when the server was lost, which is being connected again."""
-        return self._live is None and self.state != "closed" and tool in self._lost_tools
+        """Whether this one went when the server was lost, which is being connected again. Before it has been up, any
+        of its names may be one that a conversation knows from an earlier run."""
+        known = tool in self._lost_tools if self._was_up else tool.startswith(f"{self.spec.name}__")
+        return self._live is None and self.state != "closed" and known
 
     def leave(self) -> None:
         """Ask the owner to end it; `closed` tells when it has."""
@@ -144,6 +146,7 @@ class Connection:
                     await self._run_once()
                 self._attempt = trio.CancelScope()
                 if not self._worth_another_try():
+                    self._tell_end()
                     break
                 losses = 0 if monotonic() - since > STEADY_S else losses
                 await self._pause(losses)
@@ -157,6 +160,11 @@ class Connection:
 
     def _worth_another_try(self) -> bool:
         return not (self._leaving.is_set() or self._lasting or (self.spec.origin == "model" and not self._was_up))
+
+    def _tell_end(self) -> None:
+        """Where nobody has asked for it: what the file says will never do."""
+        if self._lasting and not self._leaving.is_set():
+            log.warning("mcp_given_up", connection=self.spec.name, reason=self.error)
 
     async def _pause(self, losses: int) -> None:
         delay = backoff_s(losses + 1, FIRST_DELAY_S, LONGEST_DELAY_S)

@@ -8,6 +8,7 @@ import signal
 import stat
 import sys
 from collections.abc import Mapping
+from hashlib import sha256
 from pathlib import Path
 from subprocess import CompletedProcess
 from typing import Any
@@ -188,6 +189,40 @@ async def test_a_message_that_a_hook_answered_and_that_reaches_the_model_now_end
     program = ("--", sys.executable, str(CHILD), "plain", json.dumps({"stages": ["on_message"]}))
     ended = await run(tmp_path, "hooks", "replay", "calls.jsonl", *program)
     assert (ended.returncode, b"NOW ALLOWED  on_message: answered" in ended.stdout) == (1, True), ended
+
+
+SCANNER = """
+import json, pathlib, sys
+for line in sys.stdin:
+    call = json.loads(line)
+    if call["method"] == "hook.hello":
+        files, result = pathlib.Path(call["params"]["media_dir"]), {"stages": ["on_message"]}
+    else:
+        [medium] = call["params"]["message"]["media"]
+        hash_ = medium.split(":")[2]
+        bad = b"virus" in (files / hash_[:2] / hash_).read_bytes()
+        result = {"action": "drop", "reason": "a virus"} if bad else {"action": "continue"}
+    if "id" in call:
+        print(json.dumps({"id": call["id"], "result": result}), flush=True)
+"""
+
+
+async def test_a_program_reads_the_files_of_messages_that_were_recorded_where_it_is_tried(tmp_path: Path) -> None:
+    content = b"a virus"
+    hash_ = sha256(content).hexdigest()
+    file = tmp_path / "journal.media" / hash_[:2] / hash_
+    file.parent.mkdir(parents=True)
+    file.write_bytes(content)
+    (tmp_path / "scanner.py").write_text(SCANNER)
+    (tmp_path / "hookgate.toml").write_text('[store]\njournal = "journal.db"\n')
+    message = {"text": "", "media": [f"media:text/plain:{hash_}:x.txt"], "kind": "message"}
+    params = {"meta": {}, "message": message, "channel": "cli", "chat_id": "1"}
+    answer = {"action": "drop", "reason": "a virus"}
+    payload = {"hook": "scan", "stage": "on_message", "params": params, "answer": answer, "duration_ns": 1}
+    line = json.dumps({"kind": "stage_call", "time": "", "meta": {}, "payload": payload})
+    (tmp_path / "calls.jsonl").write_text(line + "\n")
+    ended = await run(tmp_path, "hooks", "replay", "calls.jsonl", "--", sys.executable, "scanner.py")
+    assert (ended.returncode, ended.stdout) == (0, b"1 call of scan asked again, none answered differently.\n"), ended
 
 
 @pytest.mark.parametrize("mode", ["audit", "off"])

@@ -85,6 +85,11 @@ def asking(**members: object) -> tuple[str, str]:
             0,
             '+    "command": "ls -l"',
         ),
+        (
+            asking(do="answer", result={"action": "continue", "call": {"arguments": {"command": "ls -l"}}}),
+            0,
+            "allowed\nit says continue, so this beside it has no effect: call\n",
+        ),
         (asking(do="answer", result={"action": "respond", "result": {"for_llm": "tea"}}), 0, "answered: tea"),
         (
             asking(do="answer", result={"action": "respond", "result": {"for_llm": "no tea", "is_error": True}}),

@@ -155,23 +155,29 @@ def test_a_provider_with_an_address_of_its_own_is_taken_over_by_it(migrate: Any)
 def test_what_stands_beside_the_models_of_a_provider_is_named_and_of_a_key_its_variable(migrate: Any) -> None:
     beside = {"apiKey": "sk-secret", "baseUrl": "https://acme.test/v1", "foo": 1}
     local = {"api_key": "sk-secret", "models": [{"id": "m", "baseUrl": "http://localhost:9/v1"}]}
-    models = {"providers": {"acme": {**beside, "models": [{"id": "m"}]}, "ollama": local}}
+    far = {"models": [{"id": "f", "baseUrl": "https://far.test", "apiKey": "sk-secret"}]}
+    models = {"providers": {"acme": {**beside, "models": [{"id": "m"}]}, "ollama": local, "far": far}}
     config, said = migrate(config={"provider": "ollama", "model": "m", "maxSteps": 40}, models=models)
     assert [
-        line for line in said.splitlines() if "providers.acme." in line or "api_key" in line or "maxS" in line
+        line for line in said.splitlines() if "providers.acme." in line or "piKey" in line or "api_key" in line
     ] == [
         "notice: models.json: providers.acme.models[0]: left out, hookgate does not take the provider 'acme' over "
         "without a baseUrl of its models",
-        "notice: config.json: maxSteps: left out, nothing here reads it; `hookgate docs configuration` has what can "
-        "stand in hookgate.toml",
-        "notice: models.json: providers.acme.apiKey: left out, no key is read: put it into ACME_API_KEY, which "
-        'api_key_env = "ACME_API_KEY" of its provider names',
+        "notice: models.json: providers.far.models[0].apiKey: left out, no key is read: put it into FAR_API_KEY, "
+        'which api_key_env = "FAR_API_KEY" of its provider names',
+        "notice: models.json: providers.acme.apiKey: left out, no key is read: where it wants one, put it into "
+        'ACME_API_KEY, and api_key_env = "ACME_API_KEY" below its provider',
         "notice: models.json: providers.acme.baseUrl: left out, zot does not know it there either",
         "notice: models.json: providers.acme.foo: left out, zot does not know it there either",
-        "notice: models.json: providers.ollama.api_key: left out, no key is read: put it into OLLAMA_API_KEY, which "
-        'api_key_env = "OLLAMA_API_KEY" of its provider names',
+        "notice: models.json: providers.ollama.api_key: left out, no key is read: where it wants one, put it into "
+        'OLLAMA_API_KEY, and api_key_env = "OLLAMA_API_KEY" below its provider',
     ]
+    assert (
+        "notice: config.json: maxSteps: left out, nothing here reads it; `hookgate docs configuration` has what can "
+        "stand in hookgate.toml\n"
+    ) in said
     assert config.agent.model == "ollama-localhost-9/m"
+    assert config.providers["ollama-localhost-9"].api_key_env == ""
     assert "sk-secret" not in said
 
 

@@ -41,6 +41,17 @@ async def test_each_key_reaches_the_panel_under_its_name(tmp_path: Path) -> None
         await leaves(screen, tmp_path)
 
 
+async def test_of_a_panel_that_is_longer_than_the_terminal_the_title_is_there(tmp_path: Path) -> None:
+    extension(installed(tmp_path), "ext")
+    panel = {"id": "p", "title": "Long", "lines": [f"row {n}" for n in range(80)]}
+    async with open_terminal(configured(tmp_path, NOWHERE), "chat") as screen:
+        await screen.line(do(answer={"action": "open_panel", "open_panel": panel}))
+        await screen.sees("more lines")
+        await screen.sees("── Long ──")
+        await screen.type(ESC)
+        await leaves(screen, tmp_path)
+
+
 @pytest.mark.parametrize("key", [ESC, CTRL_C])
 async def test_esc_and_ctrl_c_close_the_panel_and_its_owner_hears_no_key(tmp_path: Path, key: str) -> None:
     panel_extension(installed(tmp_path))

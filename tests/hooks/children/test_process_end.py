@@ -180,7 +180,7 @@ async def test_what_a_hook_writes_instead_of_its_hello_is_in_the_reason_why_it_i
     ("changes", "text"),
     [
         ({"command": ("/nonexistent/hook",)}, "cannot start '/nonexistent/hook'"),
-        ({"directory": "/nonexistent"}, "No such file"),
+        ({"directory": "/proc/nowhere"}, "No such file"),
         ({"command": (str(Path(__file__)),)}, "Permission denied"),
     ],
 )

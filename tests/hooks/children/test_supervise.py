@@ -105,6 +105,16 @@ async def test_one_that_does_not_start_says_why_with_its_own_last_words() -> Non
     assert down.reason == f"it exited with status 3 {SHOWN}"
 
 
+async def test_one_that_has_just_ended_is_not_said_to_be_up() -> None:
+    async with open_supervised(restarts=SLOW) as (hook, heard):
+        await heard.until("up")
+        await ask(hook, "exit", status=3)
+        with trio.fail_after(20):
+            while hook.pid is not None:
+                await trio.lowlevel.checkpoint()
+        assert await ask(hook, "where") == Failed("it is restarting: it exited with status 3")
+
+
 @pytest.mark.parametrize("said", ["y" * 100_000, "long words\n" * 10_000, "z" * 3000 + "\n" + "y" * 3000])
 async def test_last_words_are_bounded(said: str) -> None:
     async with open_supervised(restarts=SLOW) as (hook, heard):

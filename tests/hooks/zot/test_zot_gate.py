@@ -14,7 +14,7 @@ import trio
 
 from hookgate.hooks.children.mounts import Changes, Mounts, Plan, open_mounts
 from hookgate.hooks.children.supervise import Restarts
-from hookgate.hooks.gate import Allowed, Denied, Gate
+from hookgate.hooks.gate import Denied, Gate
 from hookgate.hooks.rules import Rules
 from hookgate.hooks.zot.roster import Roster
 from hookgate.hooks.zot.spec import extension_plan
@@ -142,7 +142,7 @@ async def test_an_extension_is_asked_and_told_only_of_what_its_match_covers() ->
     block = {"block": True}
     story = {"tool_call": block, "turn_start": block}
     async with house.open(house.plan("a", more=story, match=match)):
-        assert isinstance(await house.gate.before_tool(STEP, CALL), Allowed)
+        assert isinstance(await house.gate.before_tool(STEP, CALL), ToolCall)
         assert await house.gate.before_llm(STEP, REQUEST) == REQUEST
 
 
@@ -150,7 +150,7 @@ async def test_an_extension_that_intercepts_nothing_is_never_asked() -> None:
     house = House()
     async with house.open(house.plan("a", "plain")):
         assert not house.gate.holds_text(STEP, "openai/gpt")
-        assert await house.gate.before_tool(STEP, CALL) == Allowed(CALL)
+        assert await house.gate.before_tool(STEP, CALL) == CALL
         assert house.gate.stats["zot:a"].calls == 0
 
 
@@ -176,7 +176,7 @@ async def test_an_interceptor_that_fails_lets_the_call_pass_and_is_reported(says
     plan = replace(plan, rules=replace(plan.rules, timeout_s={Stage.BEFORE_TOOL: 0.2}))
     async with house.open(plan):
         call = ToolCall("c1", "bash", {"answer": says})
-        assert await house.gate.before_tool(STEP, call) == Allowed(call)
+        assert await house.gate.before_tool(STEP, call) == call
         (failure,) = house.failures
         assert (failure[0], failure[1], failure[3]) == ("zot:a", "before_tool", "continue")
 
@@ -198,7 +198,7 @@ async def test_arguments_that_the_schema_refuses_are_the_loops_business() -> Non
     async with house.open(house.plan("a", "plain", [SUBSCRIBE])):
         call = ToolCall("c1", "bash", {"answer": {"modified_args": {"command": 7}}})
         verdict = await house.gate.before_tool(STEP, call)
-        assert verdict == Allowed(replace(call, arguments={"command": 7}))
+        assert verdict == replace(call, arguments={"command": 7})
 
 
 @pytest.mark.parametrize("fail_closed", [False, True])
@@ -208,7 +208,7 @@ async def test_an_interceptor_that_is_down_passes_or_denies_and_says_so(fail_clo
         os.kill(house.pid("zot:a"), signal.SIGKILL)
         await until(lambda: house.mounts.hooks[0].state == "restarting")
         verdict = await house.gate.before_tool(STEP, CALL)
-        assert isinstance(verdict, Denied if fail_closed else Allowed)
+        assert isinstance(verdict, Denied if fail_closed else ToolCall)
         ((hook, stage, reason, _),) = house.failures
         assert (hook, stage, reason) == ("zot:a", "before_tool", "it is restarting: it was killed by SIGKILL")
         assert await house.gate.before_llm(STEP, REQUEST) == REQUEST
@@ -220,7 +220,7 @@ async def test_an_extension_that_never_came_up_stands_nowhere_unless_it_fails_cl
     async with house.open(house.plan("a", "exit_at_start", fail_closed=fail_closed)):
         assert house.mounts.hooks[0].reason == "extension exited before hello: exit status 3"
         verdict = await house.gate.before_tool(STEP, CALL)
-        assert isinstance(verdict, Denied if fail_closed else Allowed)
+        assert isinstance(verdict, Denied if fail_closed else ToolCall)
         assert await house.gate.after_llm(STEP, SAYS_REPLY) == SAYS_REPLY
         assert len(house.failures) == fail_closed
 
@@ -287,10 +287,10 @@ async def test_at_each_stage_nothing_passes_a_known_guard_before_it_is_up() -> N
 async def test_a_guard_that_has_been_up_fails_as_its_rules_say() -> None:
     house = House()
     async with house.open(house.plan("guard", "plain", guarded=frozenset({Stage.BEFORE_TOOL}))):
-        assert isinstance(await house.gate.before_tool(STEP, CALL), Allowed)
+        assert isinstance(await house.gate.before_tool(STEP, CALL), ToolCall)
         os.kill(house.pid("zot:guard"), signal.SIGKILL)
         await until(lambda: house.mounts.hooks[0].state == "restarting")
-        assert isinstance(await house.gate.before_tool(STEP, CALL), Allowed)
+        assert isinstance(await house.gate.before_tool(STEP, CALL), ToolCall)
 
 
 async def test_a_reload_restarts_what_differs_after_the_old_one_is_gone(tmp_path: Any) -> None:

@@ -117,7 +117,7 @@ async def test_what_does_not_begin_with_a_hello_is_killed_and_reaped(lines: list
         ("mute", {"start_timeout_s": 0.2}, "no hello within 0.2 s"),
         ("exit_after_hello", {}, "extension exited before it was ready: it exited with status 5"),
         ("plain", {"command": ("/nonexistent/ext",)}, "spawn: /nonexistent/ext: No such file or directory"),
-        ("plain", {"directory": "/nonexistent"}, "spawn: "),
+        ("plain", {"directory": "/proc/nowhere"}, "spawn: "),
     ],
 )
 @pytest.mark.usefixtures("brisk")

@@ -144,10 +144,27 @@ def test_a_near_miss_is_named_with_its_right_spelling() -> None:
 
 
 @pytest.mark.parametrize("stage", INTERCEPTORS)
-@pytest.mark.parametrize("action", [{}, {"action": ""}, {"action": "continue"}])
-def test_an_object_beside_continue_is_ignored_and_named(stage: Stage, action: dict[str, str]) -> None:
+def test_an_object_beside_continue_is_ignored_and_named(stage: Stage) -> None:
     name, patch, _ = OBJECTS[stage]
-    assert parse_answer(stage, {**action, name: patch}) == Continue((name,))
+    assert parse_answer(stage, {"action": "continue", name: patch}) == Continue((name,))
+    assert parse_answer(stage, {"action": "continue", name: None}) == CONTINUE
+
+
+@pytest.mark.parametrize("stage", INTERCEPTORS)
+@pytest.mark.parametrize("action", [{}, {"action": ""}, {"action": None}])
+def test_an_object_without_an_action_is_a_failure_as_the_action_was_forgotten(
+    stage: Stage, action: dict[str, Any]
+) -> None:
+    name, patch, _ = OBJECTS[stage]
+    with pytest.raises(BadMessage, match=f"no action, but the member '{name}' of one"):
+        parse_answer(stage, {**action, name: patch})
+    assert parse_answer(stage, {**action, "reason": "", name: None}) == CONTINUE
+
+
+@pytest.mark.parametrize("member", ["result", "reply", "tell"])
+def test_a_denial_that_is_wrapped_twice_or_a_part_of_one_is_no_pass(member: str) -> None:
+    with pytest.raises(BadMessage, match=f"no action, but the member '{member}' of one"):
+        parse_answer(Stage.BEFORE_TOOL, {member: {"action": "deny_tool", "reason": "no"}})
 
 
 @pytest.mark.parametrize("stage", INTERCEPTORS)
@@ -372,6 +389,8 @@ def test_only_the_json_value_true_approves(approved: Any) -> None:
         {"ask": {"approvers": "me"}},
         {"ask": {"approvers": [1]}},
         {"ask": {"title": 5}},
+        {"ask": {"approver": ["boss"]}},
+        {"ask": {"title": "t", "Required": 2}},
     ],
 )
 def test_a_malformed_approval_is_a_failure_and_so_never_an_approval(result: dict[str, Any]) -> None:

@@ -48,9 +48,11 @@ async def becomes(page: httpx.AsyncClient, wanted: str) -> str:
     return found["why"]
 
 
-def pid_of(why: str) -> int:
-    """Of the gateway that a channel is held by."""
-    return int(why.rpartition(":")[2])
+async def held_by(page: httpx.AsyncClient) -> int:
+    """The process of the gateway that has the channel, once it has left its name."""
+    while not (pid := (await becomes(page, "elsewhere")).rpartition(":")[2]).isdigit():
+        await trio.sleep(0.05)
+    return int(pid)
 
 
 DELIVERED = "SELECT count(*) FROM hookgate.outbox WHERE state = 'delivered'"
@@ -92,7 +94,7 @@ async def test_each_message_is_answered_once_whichever_gateway_is_stopped_or_kil
                 gateways = (one, other)
                 has = await holder(one[1], other[1])
                 (first, page), (second, other_page) = gateways[has], gateways[1 - has]
-                paused = pid_of(await becomes(other_page, "elsewhere"))
+                paused = await held_by(other_page)
                 os.kill(paused, signal.SIGSTOP)
                 # For longer than the lease: the other one takes it.
                 assert await becomes(other_page, "receiving") == ""

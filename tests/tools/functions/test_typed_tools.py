@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import subprocess
 import sys
-from collections.abc import Callable
+from collections.abc import AsyncGenerator, Awaitable, Callable
+from contextlib import asynccontextmanager
 from dataclasses import dataclass, replace
 from enum import Enum
+from functools import partial, wraps
 from threading import Event
 from typing import Annotated, Any, Literal
 
@@ -584,6 +586,70 @@ async def test_an_async_function_past_its_deadline_leaves_nothing_behind() -> No
     result = await outcome(slow)
     assert not result.abandoned
     assert "timed out after 0.05 s" in result.for_llm
+
+
+@asynccontextmanager
+async def _waiting() -> AsyncGenerator[None]:
+    await trio.sleep_forever()
+    yield
+
+
+async def _items() -> AsyncGenerator[int]:
+    await trio.sleep_forever()
+    yield 1
+
+
+async def _awaits() -> None:
+    await trio.sleep_forever()
+
+
+async def _enters() -> None:
+    async with _waiting():
+        pass
+
+
+async def _iterates() -> None:
+    async for _ in _items():
+        pass
+
+
+async def _comprehends() -> str:
+    return str([it async for it in _items()])
+
+
+class _Called:
+    __name__ = "called"
+
+    async def __call__(self) -> None:
+        await trio.sleep_forever()
+
+
+@wraps(_awaits)
+async def _wrapper() -> None:
+    await _awaits()
+
+
+@pytest.mark.parametrize(
+    "function",
+    [_awaits, _enters, _iterates, _comprehends, _Called(), _Called().__call__, _wrapper, partial(_awaits)],
+)
+async def test_whatever_waits_has_its_deadline(function: Callable[[], Awaitable[object]]) -> None:
+    with trio.fail_after(10):
+        result = await outcome(typed(function, name="waits", timeout_s=0.05))
+    assert "timed out after 0.05 s" in result.for_llm
+
+
+async def test_a_function_that_awaits_nothing_is_given_no_deadline_that_could_not_reach_it() -> None:
+    @tool(timeout_s=1)
+    async def at_once() -> float:
+        return trio.current_effective_deadline() - trio.current_time()
+
+    @tool(timeout_s=1)
+    async def waits() -> float:
+        await trio.lowlevel.checkpoint()
+        return trio.current_effective_deadline() - trio.current_time()
+
+    assert float((await outcome(waits)).for_llm) <= 1 < float((await outcome(at_once)).for_llm)
 
 
 async def test_threads_that_never_end_keep_no_other_tool_waiting() -> None:

@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 import trio
 from benches import Bench, odd, opened, pids
+from structlog.testing import capture_logs
 
 from hookgate.processes import group
 from hookgate.protocol.values import ToolResult, ToolSpec
@@ -210,11 +211,31 @@ async def test_a_configured_server_that_does_not_start_is_tried_again_and_delays
             assert "cannot find my configuration" in bench.status().error
 
 
+async def test_a_configured_server_that_will_never_do_is_given_up_with_a_line_that_says_why() -> None:
+    inside = ServerSpec("web", "http", url="http://localhost:9/mcp")
+    with capture_logs() as lines:
+        async with opened(inside) as bench:
+            await bench.until(lambda: bench.status("web").state == "closed")
+    (line,) = [it for it in lines if it["event"] == "mcp_given_up"]
+    assert (line["connection"], line["log_level"]) == ("web", "warning")
+    assert "localhost is not on the public internet" in line["reason"]
+
+
 async def test_start_up_does_not_wait_for_a_server_that_is_not_required() -> None:
     bench = Bench()
     with trio.fail_after(20):
         async with open_connections(bench.connections, [odd("mute")]):
             assert bench.status().state == "connecting"
+
+
+async def test_a_tool_of_a_server_that_has_not_been_up_yet_is_said_to_be_away_and_not_unknown() -> None:
+    bench = Bench()
+    with trio.fail_after(20):
+        async with open_connections(bench.connections, [odd("mute")]):
+            assert bench.connections.away("odd__echo") == "the MCP server odd is not there now"
+            assert bench.connections.away("other__echo") == ""
+    async with opened(odd()) as good:
+        assert good.connections.away("odd__nope") == ""
 
 
 async def test_a_required_server_that_cannot_be_had_stops_the_start() -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from ipaddress import IPv6Address, ip_address
 from urllib.parse import SplitResult, urlsplit
 
-from hookgate.network.addresses import NotPublic, reachable
+from hookgate.network.addresses import NotPublic, is_local_name, is_public, reachable
 from hookgate.protocol.dataclasses import dataclass
 from hookgate.tools.mcp.server import ConnectFailed
 
@@ -27,8 +27,7 @@ async def checked(url: str, token: str | None, allow_private: bool) -> Endpoint:
         addresses = await reachable(host, port, allow_private=allow_private)
     except NotPublic:
         # The address itself is not told: what a name means inside is nobody's business.
-        reason = f"{host} is not on the public internet (rule public_addresses); an operator may allow it"
-        raise ConnectFailed(reason, lasting=True) from None
+        raise ConnectFailed(_not_public(host), lasting=True) from None
     except (OSError, UnicodeError) as error:
         raise ConnectFailed(f"{host}: {error}") from None
     if token is not None and parts.scheme != "https" and not all(map(_is_loopback, addresses)):
@@ -43,6 +42,25 @@ def url_problem(url: str) -> str | None:
     except ConnectFailed as error:
         return str(error)
     return None
+
+
+def never(url: str, *, allow_private: bool) -> str:
+    """Why no connection is made there whatever a resolver says; empty where one may be."""
+    if problem := url_problem(url):
+        return problem
+    host = str(_parts(url).hostname)
+    return "" if allow_private or not (is_local_name(host) or _is_private(host)) else _not_public(host)
+
+
+def _is_private(host: str) -> bool:
+    try:
+        return not is_public(host)
+    except ValueError:
+        return False
+
+
+def _not_public(host: str) -> str:
+    return f"{host} is not on the public internet (rule public_addresses); an operator may allow it: allow_private"
 
 
 def _parts(url: str) -> SplitResult:
