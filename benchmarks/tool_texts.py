@@ -14,11 +14,11 @@ import trio.lowlevel
 
 from benchmarks.figures import Bar, Figure, Pair, Run
 from hookgate.loop.calls.reply_calls import read_reply
-from hookgate.loop.streaming.shown import Shown, Watching
+from hookgate.loop.streaming.streamed_reply import StreamedReply, Watching
 from hookgate.loop.streaming.written import Written
 from hookgate.protocol.values import LLMReply, LLMRequest, ProposedCall
 from hookgate.redaction import Redactor
-from hookgate.tools.extract import Held
+from hookgate.tools.extract import CallHoldBack
 from hookgate.tools.repair import Undecodable, decode_arguments
 
 CAP = 1024 * 1024
@@ -125,7 +125,7 @@ def _times(pass_on: Callable[[str], None], text: str) -> float:
 
 
 def _show(text: str) -> None:
-    shown = Shown(Watching(lambda _piece: None), partial(Held, "all"), Redactor(["hunter2-hunter2"]))
+    shown = StreamedReply(Watching(lambda _piece: None), partial(CallHoldBack, "all"), Redactor(["hunter2-hunter2"]))
     for at in range(0, len(text), PIECE):
         shown(text[at : at + PIECE])
 

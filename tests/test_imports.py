@@ -59,7 +59,7 @@ NOT_IN_PROTOCOL = {
     *("ssl", "structlog", "subprocess", "sys", "tempfile", "threading", "time", "trio"),
 }
 HTTPX_USERS = {
-    *("network/https.py", "providers/http.py", "tools/web/fetch.py", "channels/platforms/requests.py"),
+    *("network/https.py", "providers/endpoint/http.py", "tools/web/fetch.py", "channels/platforms/requests.py"),
     "telemetry/otlp.py",
 }
 DEAR = {"dataclass", "replace"}

@@ -21,7 +21,7 @@ from hookgate.protocol.values import Message
 from hookgate.store.journal.opening import StoredJournal
 from hookgate.store.places import Database
 from hookgate.store.postgres import open_postgres_journal
-from hookgate.store.postgres.waiting import Waiting
+from hookgate.store.postgres.waiting import WaitingConnection
 from tests.postgres import Server
 
 MESSAGES, CHATS = 100, 10
@@ -41,13 +41,13 @@ class Heard:
 
     def __init__(self) -> None:
         self._ended: list[list[Statement]] = []
-        self._going: dict[Waiting, list[Statement]] = {}
+        self._going: dict[WaitingConnection, list[Statement]] = {}
 
     def taken(self) -> list[Statement]:
         ended, self._ended = self._ended, []
         return [it for one in ended for it in one if not any(b"SET beat" in bytes(sql) for sql, _ in one)]
 
-    def note(self, connection: Waiting, sql: str | bytes, values: object) -> None:
+    def note(self, connection: WaitingConnection, sql: str | bytes, values: object) -> None:
         statement = sql.encode() if isinstance(sql, str) else sql
         going = self._going.setdefault(connection, [])
         going.append((statement, values))
@@ -57,18 +57,18 @@ class Heard:
 
 @contextmanager
 def listening() -> Generator[Heard]:
-    heard, execute = Heard(), Waiting.execute
+    heard, execute = Heard(), WaitingConnection.execute
 
-    def execute_heard(connection: Waiting, query: Any, params: Any = None, **named: Any) -> Any:
+    def execute_heard(connection: WaitingConnection, query: Any, params: Any = None, **named: Any) -> Any:
         cursor = execute(connection, query, params, **named)
         heard.note(connection, query, params)
         return cursor
 
-    setattr(Waiting, "execute", execute_heard)  # noqa: B010 - it takes what the other one takes
+    setattr(WaitingConnection, "execute", execute_heard)  # noqa: B010 - it takes what the other one takes
     try:
         yield heard
     finally:
-        setattr(Waiting, "execute", execute)  # noqa: B010
+        setattr(WaitingConnection, "execute", execute)  # noqa: B010
 
 
 async def measure(run: Run, server: Server) -> Figure:

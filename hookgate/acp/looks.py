@@ -13,6 +13,7 @@ from hookgate.protocol.acp.updates import Diff, Picture, Shown, Text, Tool, Tool
 from hookgate.protocol.chat.media import inline
 from hookgate.protocol.codec import encode
 from hookgate.protocol.dataclasses import dataclass
+from hookgate.protocol.edits import replacements
 from hookgate.protocol.interfaces import Replacing
 from hookgate.protocol.values import Json, JsonObject, ToolCall, ToolResult, bare_text
 from hookgate.tools.errors import ToolError
@@ -66,7 +67,7 @@ class Looks:
     def _diffs(self, call: ToolCall, before: Callable[[str], str | None]) -> Iterator[Diff]:
         for path in self._paths(call.arguments):
             if call.name == "edit":
-                yield from (Diff(path, old, new) for old, new in _edits(call.arguments))
+                yield from (Diff(path, it.old, it.new) for it in replacements(call.arguments))
             elif call.name == "write" and isinstance(content := call.arguments.get("content"), str):
                 yield Diff(path, before(path), content)
 
@@ -79,16 +80,6 @@ class Looks:
             if len(data) <= MAX_BEFORE_BYTES and b"\0" not in data:
                 return self.redactor.text(data.decode("utf-8", "replace"))
         return None
-
-
-def _edits(arguments: JsonObject) -> Iterator[tuple[str, str]]:
-    given = arguments.get("edits")
-    for edit in given if isinstance(given, list | tuple) else ():
-        match edit:
-            case {"oldText": str(old), "newText": str(new)}:
-                yield old, new
-            case _:
-                pass
 
 
 def whole(arguments: JsonObject) -> Iterator[Text]:

@@ -9,7 +9,7 @@ import structlog
 from hookgate.approvals.binding import PEOPLE_CHANGED, NotApproved, Subject
 from hookgate.approvals.decide import is_silence, refusal_reason
 from hookgate.approvals.deciders import Deciders
-from hookgate.approvals.places import Place, nobody_reached, places
+from hookgate.approvals.places import Recipient, nobody_reached, places
 from hookgate.approvals.surroundings import Surroundings
 from hookgate.approvals.telling import asked_elsewhere, cards
 from hookgate.approvals.waiting import Waiting
@@ -37,7 +37,7 @@ class Asking:
             return NotApproved(wish.asked_by, subject.may_not_wait)
         approvers = wish.approvers or may.limit(subject.step.chat)
         shown = request_of(subject, wish, approvers, around)
-        deciders, here = may.of(shown), Place(channel, subject.step.chat)
+        deciders, here = may.of(shown), Recipient(channel, subject.step.chat)
         where = places(here, wish.terms.ask_in, around.channels, deciders)
         if why := nobody_reached(shown, where, deciders, may.people, may.limit(shown.chat)):
             return NotApproved(wish.asked_by, why)
@@ -60,7 +60,7 @@ class Asking:
         return standing
 
     async def _stored(
-        self, subject: Subject, wish: Wish, in_force: str, shown: ApprovalRequest, where: Collection[Place]
+        self, subject: Subject, wish: Wish, in_force: str, shown: ApprovalRequest, where: Collection[Recipient]
     ) -> Standing:
         """As it stands, asked now or before; what was asked of, or allowed by, others than may now is void."""
         claim, terms = subject.claim, wish.terms

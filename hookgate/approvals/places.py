@@ -16,7 +16,7 @@ OWN_CALL = "; whoever asks is one of them, but a call of their own counts with s
 
 
 @dataclass(frozen=True)
-class Place:
+class Recipient:
     channel: Channel
     chat: Chat
 
@@ -33,11 +33,11 @@ class Place:
 
 
 def places(
-    here: Place, ask_in: Iterable[str], channels: Mapping[str, Channel], deciders: frozenset[Voter]
-) -> tuple[Place, ...]:
+    here: Recipient, ask_in: Iterable[str], channels: Mapping[str, Channel], deciders: frozenset[Voter]
+) -> tuple[Recipient, ...]:
     """All in which somebody who may decide can be reached."""
     chats = (Chat(it.channel, it.id, chat_type="group") for it in map(read_id, ask_in))
-    others = (Place(channels[chat.channel], chat) for chat in chats if chat.channel in channels)
+    others = (Recipient(channels[chat.channel], chat) for chat in chats if chat.channel in channels)
     apart = (it for it in others if it.chat.session_key != here.chat.session_key)
     return tuple(it for it in (here, *apart) if it.reached(deciders))
 
@@ -50,7 +50,7 @@ def _is_barred(request: ApprovalRequest, people: People) -> bool:
 
 def nobody_reached(
     request: ApprovalRequest,
-    where: Iterable[Place],
+    where: Iterable[Recipient],
     deciders: frozenset[Voter],
     people: People,
     limit: Iterable[str] = (),

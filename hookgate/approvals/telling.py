@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from hookgate.approvals.decide import deciding, is_silence, refusal_reason, silence, whose
-from hookgate.approvals.places import Place
+from hookgate.approvals.places import Recipient
 from hookgate.protocol.chat import Chat, Outbound
 from hookgate.protocol.journal.decisions import Standing, StoredRequest, Vote
 
 
-def cards(stored: StoredRequest, where: Iterable[Place]) -> tuple[Outbound, ...]:
+def cards(stored: StoredRequest, where: Iterable[Recipient]) -> tuple[Outbound, ...]:
     """One for each chat, but where somebody answers in place."""
     title, chats = stored.shown.headline, (place.chat for place in where if place.in_place is None)
     return tuple(Outbound(chat, title, kind="notice", request=stored.id) for chat in chats)

@@ -16,7 +16,7 @@ import trio
 from hookgate.approvals.binding import Subject
 from hookgate.approvals.decide import NOBODY, silence
 from hookgate.approvals.people import requester
-from hookgate.approvals.places import Place
+from hookgate.approvals.places import Recipient
 from hookgate.approvals.telling import outcome_told, reminders
 from hookgate.protocol.approval import CannotAsk, Decision, Outcome, Voter
 from hookgate.protocol.catalog import StoreFailed
@@ -124,7 +124,7 @@ class Waiting:
             elif still[id_]:
                 it.stirred.set()
 
-    async def until_decided(self, subject: Subject, stored: StoredRequest, where: Collection[Place]) -> Standing:
+    async def until_decided(self, subject: Subject, stored: StoredRequest, where: Collection[Recipient]) -> Standing:
         """Until it is decided, its time is over, or its rule has changed. Cancelled, it stays open for whoever takes
         the message up again, and is void with the message's end; a call that nobody takes up again leaves none."""
         waiting = self._open[stored.id] = _Open(stored, subject)
@@ -154,7 +154,7 @@ class Waiting:
                     await self.void(stored, STOPPED)
             waiting.wake()
 
-    async def _ask(self, waiting: _Open, where: Collection[Place]) -> None:
+    async def _ask(self, waiting: _Open, where: Collection[Recipient]) -> None:
         """In place; cards are on their way. Where neither can ask anybody, that is a no."""
         stored = waiting.stored
         async with trio.open_nursery() as nursery:

@@ -73,6 +73,7 @@ class Runtime:
     pages: Mapping[str, Page]
     endpoints: Mapping[str, App]
     journal: Journal
+    keys: Keys
     tools: Toolset
     more: More
     telemetry: Telemetry
@@ -80,7 +81,6 @@ class Runtime:
     skills: Skills | None = None
     context_files: ContextFiles | None = None
     guests: Guests | None = None
-    keys: Keys | None = None
     reloading: trio.Lock = field(default_factory=trio.Lock)
 
     @property
@@ -143,8 +143,8 @@ async def open_runtime(settings: Settings, ports: Ports, early: Opened = unheard
             extensions.asking = lambda chat: agents(chat).step("", Inbound(chat, ""))
         shared = await _make_shared(settings, journal, policies)
         gateway = Gateway(agents, channels, shared, extensions.commands if extensions else None)
-        given = (opened.pages, opened.endpoints, journal, tools, More(), telemetry)
-        rest = (extensions, skills, context, shared.guests, desk.keys)
+        given = (opened.pages, opened.endpoints, journal, desk.keys, tools, More(), telemetry)
+        rest = (extensions, skills, context, shared.guests)
         runtime = Runtime(settings, ports, agents, gate, mounts, gateway, policies, channels, *given, *rest)
         early(runtime)
         yield await _begin(stack, runtime, desk)

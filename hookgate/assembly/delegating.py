@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
-from hookgate.loop.nested.limits import Limits
+from hookgate.loop.nested.limits import TaskLimits
 from hookgate.protocol.hook.match import Globs
 from hookgate.sections import Config
 from hookgate.tools.names import DELEGATE
@@ -44,5 +44,5 @@ def offer(config: Config, registry: Registry, agent: Callable[[str], Agent | Non
     from hookgate.loop.nested.delegate import Delegate
 
     its = config.tools.delegate
-    limits = Limits(its.depth, its.per_turn, its.at_once, its.timeout_ms / 1000)
+    limits = TaskLimits(its.depth, its.per_turn, its.at_once, its.timeout_ms / 1000)
     registry.register(Delegate(agent, limits), reserved=True, checked=True)

@@ -15,7 +15,7 @@ from hookgate.protocol.errors import ProviderFailed
 from hookgate.protocol.interfaces import Provider
 from hookgate.protocol.values import LLMReply, LLMRequest
 from hookgate.protocol.values.delta import Delta
-from hookgate.providers.patience import Deadlines
+from hookgate.providers.endpoint.patience import Deadlines
 from hookgate.sections.agent import ProviderSection
 
 
@@ -58,12 +58,12 @@ async def open_provider(
     try:
         match section.kind:
             case "openai":
-                from hookgate.providers.openai import OPENAI_URL, open_openai
+                from hookgate.providers.openai.provider import OPENAI_URL, open_openai
 
                 url = section.base_url or OPENAI_URL
                 return await stack.enter_async_context(open_openai(url, key, deadlines, headers))
             case "anthropic":
-                from hookgate.providers.anthropic import ANTHROPIC_URL, open_anthropic
+                from hookgate.providers.anthropic.provider import ANTHROPIC_URL, open_anthropic
 
                 url = section.base_url or ANTHROPIC_URL
                 return await stack.enter_async_context(open_anthropic(key, url, deadlines, headers))

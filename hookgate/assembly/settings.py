@@ -17,7 +17,7 @@ from hookgate.protocol.dataclasses import dataclass
 from hookgate.sections import Config
 
 if TYPE_CHECKING:
-    from hookgate.extensions.discovery import Found
+    from hookgate.extensions.discovery import FoundExtensions
     from hookgate.extensions.trust import Trust
     from hookgate.hooks.rules import Mount
     from hookgate.protocol.interfaces import Channel, Provider, Tool
@@ -36,7 +36,7 @@ class ExtensionFlags:
     discover: bool = False
     trusting: bool = False
     trust: Trust | None = None
-    found: Found | None = None
+    found: FoundExtensions | None = None
 
 
 @dataclass(frozen=True)

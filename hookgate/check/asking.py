@@ -48,7 +48,7 @@ class NothingToAsk(Exception):
 
 
 @dataclass(frozen=True, slots=True)
-class Limits:
+class CheckTimeouts:
     """Seconds: for hello, a call, a call after one was not answered, a call that takes long, the exit, all of it.
 
     `usual_hello_s`: what a gateway waits for hello; `late_s`: after so many it is said that hello has not come.
@@ -65,13 +65,13 @@ class Limits:
     stages_s: Mapping[Stage, float] = field(default_factory=dict[Stage, float])
     """For a first call at a stage, where that is configured."""
 
-    def hastier(self) -> Limits:
+    def hastier(self) -> CheckTimeouts:
         """What is left to a hook that did not answer once, so that the whole run stays bounded."""
         if self.call_s <= self.again_s:
             return self
         return replace(self, call_s=self.again_s, long_s=self.call_s)
 
-    def started(self, seconds: float) -> Limits:
+    def started(self, seconds: float) -> CheckTimeouts:
         """Once it has said hello after so long: it need not be compiled again."""
         return replace(self, hello_s=min(self.hello_s, max(self.usual_hello_s, HELLO_S, 2 * seconds)))
 
@@ -90,11 +90,11 @@ class Offer:
 
 
 @dataclass
-class Known:
+class Learnt:
     """What the run has learnt about the hook so far; it outlives the single process. `injected`: tools that it has
     added to a request. `late`: told where its hello does not come soon."""
 
-    limits: Limits
+    limits: CheckTimeouts
     offer: Offer = field(default_factory=Offer)
     late: Late = lambda _why: None
     declared: Hello | None = None
@@ -149,7 +149,7 @@ def expected_at(stage: Stage) -> str:
     return f'{{"action":"continue"}}, or one of {", ".join(actions_at(stage))} with what belongs to it'
 
 
-def next_call(hook: Subject, known: Known, text: str = "ls") -> tuple[int, bytes]:
+def next_call(hook: Subject, known: Learnt, text: str = "ls") -> tuple[int, bytes]:
     """The id and frame of a call that this hook answers. Raises NothingToAsk."""
     if known.usable:
         asked = question(known.usable[0], text)
@@ -159,13 +159,13 @@ def next_call(hook: Subject, known: Known, text: str = "ls") -> tuple[int, bytes
     raise NothingToAsk
 
 
-def read_next(known: Known, answered: Answered) -> None:
+def read_next(known: Learnt, answered: Answered) -> None:
     """Raises BadMessage unless this answers what `next_call` asked."""
     if known.usable:
         read_answer(known.usable[0], answered)
 
 
-async def still_answers(hook: Subject, known: Known, before: bytes = b"") -> None:
+async def still_answers(hook: Subject, known: Learnt, before: bytes = b"") -> None:
     """Write `before`, then a call, and read its answer. Raises what asking raises, and NothingToAsk."""
     call_id, frame = next_call(hook, known)
     read_next(known, await hook.exchange(before + frame, call_id))

@@ -35,7 +35,7 @@ Answered = Result | ErrorAnswer
 
 
 @dataclass
-class Heard:
+class StrayOutput:
     """What every process of one run wrote to stdout beside answers. `place`: where the first of `lines` stood;
     `twice`: by method, the first request that had a second answer, and `second`: the first of these."""
 
@@ -69,7 +69,7 @@ class Mailbox:
     are no answers. `owed`: frames that refuse what the hook asked.
     """
 
-    def __init__(self, heard: Heard) -> None:
+    def __init__(self, heard: StrayOutput) -> None:
         self.answers: dict[int, Answered] = {}
         self.strays: list[tuple[str, str]] = []
         self.noise: list[str] = []

@@ -11,7 +11,7 @@ from time import monotonic
 from hookgate.check.asking import (
     ALL_STAGES,
     UNKNOWN_METHOD,
-    Known,
+    Learnt,
     NothingToAsk,
     WrongAnswer,
     ask,
@@ -67,14 +67,14 @@ class Probe:
     """`fix`: what to do where the hook ends, is silent, or answers nothing usable; empty: what that mostly means."""
 
     name: str
-    run: Callable[[Subject, Known], Awaitable[Finding]]
+    run: Callable[[Subject, Learnt], Awaitable[Finding]]
     fix: str = ""
 
 
 # --- hello --------------------------------------------------------------------------------------------------
 
 
-async def probe_hello(hook: Subject, known: Known) -> Finding:
+async def probe_hello(hook: Subject, known: Learnt) -> Finding:
     """Offered everything: all stages, all modes."""
     began = monotonic()
     offer = known.offer
@@ -94,7 +94,7 @@ async def probe_hello(hook: Subject, known: Known) -> Finding:
     return ok("hello", f"answered in {round(took_s * 1000)} ms; {_declaration(hello)}")
 
 
-async def probe_plain_v1(hook: Subject, known: Known) -> Finding:
+async def probe_plain_v1(hook: Subject, known: Learnt) -> Finding:
     """Told no more than picoclaw tells: name, version, modes. hookgate itself always names the stages."""
     modes = ["observe", "llm", "tool", "approve"]
     params = encode({"name": known.offer.name, "version": 1, "modes": modes})
@@ -107,7 +107,7 @@ async def probe_plain_v1(hook: Subject, known: Known) -> Finding:
     return ok("plain v1", "works without the members that hookgate adds to hello")
 
 
-async def _say_hello(hook: Subject, params: bytes, known: Known) -> Answered:
+async def _say_hello(hook: Subject, params: bytes, known: Learnt) -> Answered:
     return await hook.call("hook.hello", params, known.limits.hello_s)
 
 
@@ -141,7 +141,7 @@ def _declaration(hello: Hello) -> str:
 # --- stages -------------------------------------------------------------------------------------------------
 
 
-async def probe_stage(stage: Stage, hook: Subject, known: Known) -> Finding:
+async def probe_stage(stage: Stage, hook: Subject, known: Learnt) -> Finding:
     answered = await ask(hook, question(stage), known.limits.stages_s.get(stage, 0))
     declared = bool(known.declared and known.declared.stages is not None)
     match answered:
@@ -169,7 +169,7 @@ async def probe_stage(stage: Stage, hook: Subject, known: Known) -> Finding:
             return ok(stage, answer.action)
 
 
-async def probe_unnamed(_hook: Subject, known: Known) -> Finding:
+async def probe_unnamed(_hook: Subject, known: Learnt) -> Finding:
     """Of the stages that are never asked of a hook that names none, whatever it would answer."""
     names, what = ", ".join(known.unnamed), "not asked: its hello does not name them in stages"
     if known.usable:
@@ -177,14 +177,14 @@ async def probe_unnamed(_hook: Subject, known: Known) -> Finding:
     return warned(names, f"{what}, and no other stage gives a usable answer", UNNAMED_FIX)
 
 
-async def probe_left_out(_hook: Subject, known: Known) -> Finding:
+async def probe_left_out(_hook: Subject, known: Learnt) -> Finding:
     """Where its hello leaves out a stage that is configured."""
     passing = known.offer.guarded - {*known.offered}
     what = f"{known.left_out}: it is not asked there, and all passes"
     return (failed if passing else warned)("configured stages", what, LEFT_OUT_FIX)
 
 
-async def probe_unknown_method(hook: Subject, known: Known) -> Finding:
+async def probe_unknown_method(hook: Subject, known: Learnt) -> Finding:
     answered = await hook.call(UNKNOWN_METHOD, b'{"a":1}')
     known.answers_unknown = True
     known.refuses_unknown = isinstance(answered, ErrorAnswer)
@@ -198,12 +198,12 @@ async def probe_unknown_method(hook: Subject, known: Known) -> Finding:
             return warned("unknown method", "a result instead of error -32601", fix)
 
 
-async def probe_unknown_notification(hook: Subject, known: Known) -> Finding:
+async def probe_unknown_notification(hook: Subject, known: Learnt) -> Finding:
     await still_answers(hook, known, notification_frame(UNKNOWN_NOTIFICATION, b'{"a":1}'))
     return ok("unknown notification", "ignored")
 
 
-async def probe_unknown_members(hook: Subject, known: Known) -> Finding:
+async def probe_unknown_members(hook: Subject, known: Learnt) -> Finding:
     if not known.usable:
         raise NothingToAsk
     for stage in known.usable:
@@ -212,7 +212,7 @@ async def probe_unknown_members(hook: Subject, known: Known) -> Finding:
     return ok("unknown members", "params may hold members that the hook does not know")
 
 
-async def probe_separators(hook: Subject, known: Known) -> Finding:
+async def probe_separators(hook: Subject, known: Learnt) -> Finding:
     if not known.usable:
         raise NothingToAsk
     stage = known.usable[0]
@@ -223,7 +223,7 @@ async def probe_separators(hook: Subject, known: Known) -> Finding:
 # --- text and numbers ---------------------------------------------------------------------------------------
 
 
-async def probe_text(hook: Subject, known: Known) -> Finding:
+async def probe_text(hook: Subject, known: Learnt) -> Finding:
     """Both spellings of what is not ASCII: as UTF-8, and escaped."""
     if not known.usable:
         raise NothingToAsk
@@ -264,12 +264,12 @@ def _text_finding(texts: list[str], numbers: list[object]) -> Finding:
 # --- owned tools --------------------------------------------------------------------------------------------
 
 
-async def probe_owned_tools(hook: Subject, known: Known) -> Finding:
+async def probe_owned_tools(hook: Subject, known: Learnt) -> Finding:
     tools: tuple[ToolSpec, ...] = known.declared.tools if known.declared else ()
     return await _called("owned tools", tools, hook, known)
 
 
-async def probe_injected_tools(hook: Subject, known: Known) -> Finding:
+async def probe_injected_tools(hook: Subject, known: Learnt) -> Finding:
     """Tools that it adds to a request are called too: a model that reads of one calls it."""
     declared = {spec.name for spec in known.declared.tools} if known.declared else set[str]()
     return await _called(
@@ -277,7 +277,7 @@ async def probe_injected_tools(hook: Subject, known: Known) -> Finding:
     )
 
 
-async def _called(check: str, tools: Sequence[ToolSpec], hook: Subject, known: Known) -> Finding:
+async def _called(check: str, tools: Sequence[ToolSpec], hook: Subject, known: Learnt) -> Finding:
     if not tools:
         return skipped(check, "none declared" if check == "owned tools" else "none added in before_llm")
     for spec in tools:

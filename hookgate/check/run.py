@@ -15,8 +15,8 @@ from time import monotonic
 import trio
 
 from hookgate.check.advice import advised, not_started
-from hookgate.check.asking import Known, Limits, NothingToAsk, Offer, WrongAnswer
-from hookgate.check.mailbox import Heard
+from hookgate.check.asking import CheckTimeouts, Learnt, NothingToAsk, Offer, WrongAnswer
+from hookgate.check.mailbox import StrayOutput
 from hookgate.check.printing import print_json, print_report
 from hookgate.check.probes import (
     PARSE_FIX,
@@ -53,9 +53,9 @@ from hookgate.processes.pipes import Program
 from hookgate.protocol.dataclasses import dataclass, replace
 from hookgate.protocol.errors import BadMessage
 
-__all__ = ["LIMITS", "Limits", "Offer", "Report", "check", "print_json", "print_report"]
+__all__ = ["LIMITS", "CheckTimeouts", "Offer", "Report", "check", "print_json", "print_report"]
 
-LIMITS = Limits()
+LIMITS = CheckTimeouts()
 EVERYTHING = Offer()
 HELLO = Probe("hello", probe_hello)
 PLAIN_V1 = Probe("plain v1", probe_plain_v1)
@@ -96,8 +96,8 @@ class _Trial:
     """A run in progress."""
 
     start: Program
-    known: Known
-    heard: Heard = field(default_factory=Heard)
+    known: Learnt
+    heard: StrayOutput = field(default_factory=StrayOutput)
     findings: list[Finding] = field(default_factory=list[Finding])
     plan: deque[Probe] = field(default_factory=lambda: deque([HELLO]))
 
@@ -106,14 +106,14 @@ async def check(
     command: tuple[str, ...],
     environment: Mapping[str, str],
     directory: str,
-    limits: Limits = LIMITS,
+    limits: CheckTimeouts = LIMITS,
     offer: Offer = EVERYTHING,
     late: Late = lambda _why: None,
 ) -> Report:
     """Put the hook that `command` starts to the test; `late` is told where its hello does not come soon. Leaves
     nothing running. Raises nothing (but Cancelled)."""
     began = monotonic()
-    trial = _Trial(Program(command, directory, environment), Known(limits, offer, late))
+    trial = _Trial(Program(command, directory, environment), Learnt(limits, offer, late))
     with trio.move_on_after(limits.total_s) as scope:
         await _run_plan(trial)
     if scope.cancelled_caught:

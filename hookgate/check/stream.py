@@ -14,7 +14,7 @@ import trio
 
 from hookgate.check.asking import (
     UNKNOWN_METHOD,
-    Known,
+    Learnt,
     NothingToAsk,
     ask,
     next_call,
@@ -23,7 +23,7 @@ from hookgate.check.asking import (
     still_answers,
 )
 from hookgate.check.golden import ODD_TEXT, events, question
-from hookgate.check.mailbox import Answered, Heard, Result
+from hookgate.check.mailbox import Answered, Result, StrayOutput
 from hookgate.check.report import Finding, failed, ok, skipped, warned
 from hookgate.check.subject import NoAnswer, Subject
 from hookgate.processes.group import exit_text
@@ -46,7 +46,7 @@ NEVER_GIVEN_ID = 987_654_321
 # --- many calls ---------------------------------------------------------------------------------------------
 
 
-async def probe_many_calls(hook: Subject, known: Known) -> Finding:
+async def probe_many_calls(hook: Subject, known: Learnt) -> Finding:
     """In one write, as many as the hook allows; stages differ, so that an answer under another's id shows."""
     kinds = _kinds(known)
     if kinds == [None]:
@@ -72,7 +72,7 @@ async def probe_many_calls(hook: Subject, known: Known) -> Finding:
     return ok("many calls", f"{CALLS} calls, {room} at once: every answer under its own id")
 
 
-def _kinds(known: Known) -> list[Stage | None]:
+def _kinds(known: Learnt) -> list[Stage | None]:
     """What to ask in turn; None is a method that is refused."""
     kinds: list[Stage | None] = [*known.usable]
     if known.refuses_unknown or (known.answers_unknown and not kinds):
@@ -91,7 +91,7 @@ def _calls(hook: Subject, kinds: list[Stage | None], count: int) -> Iterator[tup
             yield stage, *hook.mailbox.request(stage.method, question(stage).framed_params(hook.patience_s))
 
 
-def _read_kind(kind: Stage | None, answered: Answered, known: Known) -> None:
+def _read_kind(kind: Stage | None, answered: Answered, known: Learnt) -> None:
     """Raises BadMessage."""
     if kind is not None:
         read_answer(kind, answered)
@@ -117,7 +117,7 @@ async def _write_all(hook: Subject, data: bytes) -> None:
 # --- lines --------------------------------------------------------------------------------------------------
 
 
-async def probe_split_lines(hook: Subject, known: Known) -> Finding:
+async def probe_split_lines(hook: Subject, known: Learnt) -> Finding:
     """Three pieces with pauses between them; one cut is inside a character."""
     call_id, frame = next_call(hook, known, ODD_TEXT)
     cut = frame.index("ü".encode()) + 1
@@ -128,7 +128,7 @@ async def probe_split_lines(hook: Subject, known: Known) -> Finding:
     return ok("split lines", "a request that comes in pieces is read whole")
 
 
-async def probe_joined_lines(hook: Subject, known: Known) -> Finding:
+async def probe_joined_lines(hook: Subject, known: Learnt) -> Finding:
     calls = [next_call(hook, known) for _ in range(known.room(JOINED))]
     event = b"".join(hook_event_frame(event, 0) for event in events(1))
     data = event.join([b"", *(frame for _, frame in calls), b""])
@@ -138,7 +138,7 @@ async def probe_joined_lines(hook: Subject, known: Known) -> Finding:
     return ok("joined lines", "requests and events that come in one piece are taken apart")
 
 
-async def probe_big_line(hook: Subject, known: Known) -> Finding:
+async def probe_big_line(hook: Subject, known: Learnt) -> Finding:
     seconds = known.limits.long_s
     line = "The quick brown fox jumps over the lazy dog.\n"
     text = line * (BIG_BYTES // len(line))
@@ -155,7 +155,7 @@ async def probe_big_line(hook: Subject, known: Known) -> Finding:
 # --- notifications ------------------------------------------------------------------------------------------
 
 
-async def probe_cancel(hook: Subject, known: Known) -> Finding:
+async def probe_cancel(hook: Subject, known: Learnt) -> Finding:
     await still_answers(hook, known, _cancel(NEVER_GIVEN_ID))
     if not (known.declared and known.declared.cancel):
         return ok("cancel", "not declared; hook.cancel is ignored")
@@ -169,7 +169,7 @@ def _cancel(call_id: int) -> bytes:
     return notification_frame("hook.cancel", encode({"id": call_id}))
 
 
-async def probe_events(hook: Subject, known: Known) -> Finding:
+async def probe_events(hook: Subject, known: Learnt) -> Finding:
     frames = b"".join(hook_event_frame(event, 0) for event in events(EVENTS))
     await still_answers(hook, known, frames)
     return ok("events", f"{EVENTS} events get no reply, and the next call is answered")
@@ -178,14 +178,14 @@ async def probe_events(hook: Subject, known: Known) -> Finding:
 # --- stdout and the end -------------------------------------------------------------------------------------
 
 
-def answers_finding(heard: Heard) -> Finding:
+def answers_finding(heard: StrayOutput) -> Finding:
     """About what all processes of the run answered once more: the next check may be the one that reads it."""
     if heard.twice:
         return failed("answers", f"{', '.join(heard.twice.values())} answered twice: {heard.second!r}", ID_FIX)
     return ok("answers", "none twice")
 
 
-def stdout_finding(heard: Heard) -> Finding:
+def stdout_finding(heard: StrayOutput) -> Finding:
     """About everything that all processes of the run wrote."""
     if heard.noise:
         shown = ", ".join(repr(line) for line in heard.lines)
@@ -202,7 +202,7 @@ def stdout_finding(heard: Heard) -> Finding:
     return ok("stdout", "nothing but answers")
 
 
-async def probe_end_of_input(hook: Subject, known: Known) -> Finding:
+async def probe_end_of_input(hook: Subject, known: Learnt) -> Finding:
     seconds = known.limits.exit_s
     hook.pipes.close_stdin()
     with trio.move_on_after(seconds):

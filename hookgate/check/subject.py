@@ -9,7 +9,7 @@ from contextlib import asynccontextmanager
 
 import trio
 
-from hookgate.check.mailbox import Answered, Heard, Mailbox
+from hookgate.check.mailbox import Answered, Mailbox, StrayOutput
 from hookgate.processes import group
 from hookgate.processes.child import Child, open_child
 from hookgate.processes.deadlines import Deadlines
@@ -32,7 +32,7 @@ class NoAnswer(Exception):
 
 
 @asynccontextmanager
-async def open_subject(start: Program, heard: Heard, patience_s: float) -> AsyncGenerator[Subject]:
+async def open_subject(start: Program, heard: StrayOutput, patience_s: float) -> AsyncGenerator[Subject]:
     """A started process, before any hello. Leaving ends its whole group and reaps it. Raises OSError."""
     child = Child(await open_pipes(start))
     async with open_rounds() as rounds:

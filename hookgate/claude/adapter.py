@@ -14,7 +14,7 @@ from typing import Any, cast
 import trio
 
 from hookgate.claude.running import run_shell
-from hookgate.claude.saying import CommandFailed, Said, read, together
+from hookgate.claude.saying import CommandFailed, HookOutput, read, together
 from hookgate.claude.settings import OBSERVED, STAGES, Handler, Settings
 from hookgate.claude.tools import NotCarried, changed, names_of, told
 from hookgate.processes.last_words import WARNING
@@ -36,7 +36,7 @@ class _Judged:
     """A call as the commands have judged it: its name and arguments, in one spelling."""
 
     call: bytes
-    said: Said
+    said: HookOutput
 
 
 class Adapter:
@@ -105,7 +105,7 @@ class Adapter:
 
     async def _approve_tool(self, params: Members) -> dict[str, Any]:
         judged = self._judged.pop(_key(params), None)
-        said = judged.said if judged is not None else Said()
+        said = judged.said if judged is not None else HookOutput()
         if judged is None or judged.call != _call(params["tool"], params["arguments"]):
             said = await self._judge(params)
             if said.updated is not None and self._changed(params, said.updated) != params["arguments"]:
@@ -114,7 +114,7 @@ class Adapter:
             return {"approved": False, "reason": said.reason}
         return {"ask": {"title": said.reason}} if said.decision == "ask" else {"approved": True}
 
-    async def _judge(self, params: Members) -> Said:
+    async def _judge(self, params: Members) -> HookOutput:
         said = await self._said("PreToolUse", params, {})
         if said.context:
             self._tell(f"PreToolUse: additionalContext has no effect here: {said.context}")
@@ -146,7 +146,7 @@ class Adapter:
 
     # --- commands ---
 
-    async def _said(self, event: str, params: Members, more: Mapping[str, Json]) -> Said:
+    async def _said(self, event: str, params: Members, more: Mapping[str, Json]) -> HookOutput:
         """About a call. Raises CommandFailed."""
         tool, names = params["tool"], names_of(params["tool"])
         handlers = self._settings.of(event, *names)
@@ -157,9 +157,9 @@ class Adapter:
         }
         return await self._run(handlers, params, {**about, **more})
 
-    async def _run(self, handlers: Sequence[Handler], params: Members, more: Mapping[str, Json]) -> Said:
+    async def _run(self, handlers: Sequence[Handler], params: Members, more: Mapping[str, Json]) -> HookOutput:
         """All at once; the first failure of one ends the others. Raises CommandFailed."""
-        said: dict[int, Said] = {}
+        said: dict[int, HookOutput] = {}
         failures: list[CommandFailed] = []
 
         async def run(place: int, handler: Handler, given: bytes) -> None:
@@ -183,7 +183,7 @@ class Adapter:
             self._tell(remark)
         return result
 
-    async def _one(self, handler: Handler, given: bytes) -> Said:
+    async def _one(self, handler: Handler, given: bytes) -> HookOutput:
         try:
             ran = await run_shell(handler.command, given, handler.timeout_s, self._lifeline)
         except OSError as error:

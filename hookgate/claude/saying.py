@@ -34,7 +34,7 @@ class CommandFailed(Exception):
 
 
 @dataclass(frozen=True)
-class Said:
+class HookOutput:
     """`context`: what the model is to read besides; `updated`: the whole input as it is to be; `output`: what the
     model is to read instead of the result; `remarks`: what has no effect here, a line each."""
 
@@ -46,13 +46,13 @@ class Said:
     remarks: tuple[str, ...] = ()
 
 
-def read(command: str, ran: Ran, timeout_s: float, *, prints_context: bool = False) -> Said:
+def read(command: str, ran: Ran, timeout_s: float, *, prints_context: bool = False) -> HookOutput:
     """`prints_context`: plain text on stdout is for the model. Raises CommandFailed."""
     name = repr(command[:80])
     if ran.status is None:
         raise CommandFailed(f"{name} gave no answer within {timeout_s:g} s")
     if ran.status == BLOCKS:
-        return Said("block", ran.stderr.strip() or f"{name} blocks it, without a reason")
+        return HookOutput("block", ran.stderr.strip() or f"{name} blocks it, without a reason")
     if ran.status:
         words = ran.stderr.strip().replace("\n", " ")[:SHOWN_CHARS]
         ending = f"ended with status {ran.status}" if ran.status > 0 else f"was ended by signal {-ran.status}"
@@ -63,7 +63,7 @@ def read(command: str, ran: Ran, timeout_s: float, *, prints_context: bool = Fal
     if not text.startswith("{"):
         if _DECIDES.search(text):
             raise CommandFailed(f"{name} printed a decision among what is no JSON object")
-        return Said(context=text if prints_context else "")
+        return HookOutput(context=text if prints_context else "")
     try:
         members = decode(text)
     except BadMessage as error:
@@ -73,14 +73,14 @@ def read(command: str, ran: Ran, timeout_s: float, *, prints_context: bool = Fal
     return _members(name, cast("dict[str, Any]", members))
 
 
-def _members(name: str, members: dict[str, Any]) -> Said:
+def _members(name: str, members: dict[str, Any]) -> HookOutput:
     specific: object = members.get("hookSpecificOutput") or {}
     if not isinstance(specific, dict):
         raise CommandFailed(f"{name} gives a hookSpecificOutput that is no object")
     inner = cast("dict[str, Any]", specific)
     remarks = [f"systemMessage: {members['systemMessage']}"] if members.get("systemMessage") else []
     if members.get("continue") is False:
-        return Said("stop", _text(members, "stopReason") or f"{name} stops here", remarks=tuple(remarks))
+        return HookOutput("stop", _text(members, "stopReason") or f"{name} stops here", remarks=tuple(remarks))
     if members.get("permissionDecision") is not None:
         raise CommandFailed(f"{name} gives a permissionDecision outside of hookSpecificOutput")
     # Some write every member, and null where they have nothing to say.
@@ -92,7 +92,7 @@ def _members(name: str, members: dict[str, Any]) -> Said:
     if updated is not None and not isinstance(updated, dict):
         raise CommandFailed(f"{name} gives an updatedInput that is no object")
     output = inner.get("updatedToolOutput", inner.get("updatedMCPToolOutput"))
-    return Said(
+    return HookOutput(
         _PERMISSIONS[word] if word is not None else "pass",
         reason or (f"{name} gives no reason" if word in ("deny", "block") else ""),
         _text(inner, "additionalContext"),
@@ -114,7 +114,7 @@ def _text(members: Mapping[str, Any], name: str) -> str:
 _ORDER: tuple[Decision, ...] = ("stop", "block", "ask", "pass")
 
 
-def together(said: list[Said]) -> Said:
+def together(said: list[HookOutput]) -> HookOutput:
     """Of several commands: the strictest decides, with its reason; two that change the input do not agree unless they
     change it alike. Raises CommandFailed."""
     strictest = _ORDER[min((_ORDER.index(it.decision) for it in said), default=len(_ORDER) - 1)]
@@ -122,7 +122,7 @@ def together(said: list[Said]) -> Said:
     updates = [it.updated for it in said if it.updated is not None]
     if any(it != updates[0] for it in updates):
         raise CommandFailed("two commands change the same call, and not alike")
-    return Said(
+    return HookOutput(
         strictest,
         "; ".join(reasons),
         "\n\n".join(it.context for it in said if it.context),

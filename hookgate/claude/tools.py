@@ -5,9 +5,9 @@ from __future__ import annotations
 import os
 from collections.abc import Mapping
 from dataclasses import field
-from typing import cast
 
 from hookgate.protocol.dataclasses import dataclass
+from hookgate.protocol.edits import replacements
 from hookgate.protocol.values import Json, JsonObject
 
 _MCP = "mcp__"
@@ -43,7 +43,6 @@ _TOOLS: Mapping[str, _Tool] = {
     "delegate": _Tool(("Task", "Agent"), {"task": "prompt", "agent": "subagent_type", "context": "description"}),
     "skill": _Tool(("Skill",), {"name": "skill"}),
 }
-_OLD, _NEW = "oldText", "newText"
 
 
 def names_of(tool: str) -> tuple[str, ...]:
@@ -85,11 +84,10 @@ def _placed(path: str) -> str:
 
 def _edits(arguments: JsonObject) -> dict[str, Json]:
     """All that is replaced, in the members of one edit too: who looks for something there finds it in any of them."""
-    edits = arguments.get("edits")
-    pairs = [it for it in cast("list[Json]", edits) if isinstance(it, dict)] if isinstance(edits, list) else []
-    olds, news = ([str(it.get(name, "")) for it in pairs] for name in (_OLD, _NEW))
-    listed: list[Json] = [{"old_string": old, "new_string": new} for old, new in zip(olds, news, strict=True)]
-    return {"old_string": "\n".join(olds), "new_string": "\n".join(news), "edits": listed, "replace_all": False}
+    edits = replacements(arguments)
+    listed: list[Json] = [{"old_string": it.old, "new_string": it.new} for it in edits]
+    old, new = "\n".join(it.old for it in edits), "\n".join(it.new for it in edits)
+    return {"old_string": old, "new_string": new, "edits": listed or arguments.get("edits"), "replace_all": False}
 
 
 def changed(tool: str, arguments: JsonObject, told_input: JsonObject, updated: JsonObject) -> dict[str, Json]:

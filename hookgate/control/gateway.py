@@ -169,7 +169,7 @@ def letter_methods(gateway: Gateway, caller: Voter) -> Methods:
 
 def _known_methods(runtime: Runtime) -> Methods:
     """Where nobody serves, nobody is let in."""
-    if runtime.guests is None or runtime.keys is None:
+    if runtime.guests is None:
         return {}
     ring = keys.KeyRing(runtime.keys, runtime.guests, runtime.settings.config.keyed)
     return {**people_methods(runtime.guests), **key_methods(ring)}

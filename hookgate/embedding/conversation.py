@@ -129,7 +129,7 @@ class Conversation:
 
     def recall(self, said: Transcript) -> None:
         """What was said before this run is part of it."""
-        self._session.recall(said)
+        self._session.current.recall(said)
 
     def clear(self) -> None:
         """Forget what was said, and what is said in a turn that runs: that goes on to its end, and so does what

@@ -117,7 +117,7 @@ class Stranger:
 
 
 @dataclass(frozen=True, slots=True)
-class Found:
+class FoundExtensions:
     """`candidates` in load order. `disabled` may be listed; none of the rest is started."""
 
     candidates: tuple[Candidate, ...] = ()
@@ -135,7 +135,7 @@ def everybody(_directory: Path) -> Standing:
     return TRUSTED
 
 
-def find(named: Sequence[Path], places: Places | None, judge: Judge = everybody) -> Found:
+def find(named: Sequence[Path], places: Places | None, judge: Judge = everybody) -> FoundExtensions:
     """What is to be loaded: the folders named by `--ext`, then those at the places; None (`--no-ext`): only those."""
     return arranged(*there(named, places), judge)
 
@@ -163,7 +163,9 @@ def look(places: Places) -> tuple[list[Entry], tuple[Problem, ...]]:
     return entries, tuple(problems)
 
 
-def arranged(entries: Iterable[Entry], problems: tuple[Problem, ...] = (), judge: Judge = everybody) -> Found:
+def arranged(
+    entries: Iterable[Entry], problems: tuple[Problem, ...] = (), judge: Judge = everybody
+) -> FoundExtensions:
     """Of one manifest name the first counts; a project's folder hides the user's of the same name, if it is trusted:
     no stranger switches off what somebody has installed. A judge is asked once about each folder of `doubtful`."""
     candidates: dict[str, Candidate] = {}
@@ -197,7 +199,9 @@ def arranged(entries: Iterable[Entry], problems: tuple[Problem, ...] = (), judge
             candidates[entry.name] = Candidate(
                 entry.name, entry.directory, command, place, entry.scope, entry.manifest, standing
             )
-    return Found(tuple(candidates.values()), tuple(disabled), tuple(shadowed), tuple(broken), tuple(strangers))
+    return FoundExtensions(
+        tuple(candidates.values()), tuple(disabled), tuple(shadowed), tuple(broken), tuple(strangers)
+    )
 
 
 _UNASKED = Standing("new")

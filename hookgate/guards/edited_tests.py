@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from hookgate.guards.kept import SpecOf, advised, called, finished
 from hookgate.guards.paths import changed_path, inside, looks_like_test
+from hookgate.guards.remembered import SpecOf, advised, called, finished
 from hookgate.protocol.hook.answers import CONTINUE, Answer, Deny, Modify
 from hookgate.protocol.hook.stages import Question
 from hookgate.protocol.values import ToolCall

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import field
 
-from hookgate.guards.kept import CallKey, Kept, Signature, SpecOf, called, finished, key_of, signature
+from hookgate.guards.remembered import CallKey, Kept, Signature, SpecOf, called, finished, key_of, signature
 from hookgate.protocol.dataclasses import dataclass
 from hookgate.protocol.events.event import Event
 from hookgate.protocol.events.payloads import ToolExecSkipped, TurnEnd

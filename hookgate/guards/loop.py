@@ -10,7 +10,7 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import field
 
-from hookgate.guards.kept import CallKey, Kept, Signature, SpecOf, advised, called, finished, key_of, signature
+from hookgate.guards.remembered import CallKey, Kept, Signature, SpecOf, advised, called, finished, key_of, signature
 from hookgate.protocol.dataclasses import dataclass, replace
 from hookgate.protocol.events.event import Event
 from hookgate.protocol.events.payloads import ToolExecEnd, ToolExecSkipped, TurnEnd
@@ -20,7 +20,7 @@ from hookgate.protocol.values import LLMRequest, Message, ProposedCall
 
 
 @dataclass(frozen=True)
-class Limits:
+class LoopLimits:
     """Which attempt at the same call gets advice and which is refused; the same for a tool with other arguments;
     how much advice a turn gets; which success of one read-only call gets advice."""
 
@@ -49,7 +49,7 @@ class _Turn:
 
 
 class LoopGuard:
-    def __init__(self, limits: Limits, spec_of: SpecOf) -> None:
+    def __init__(self, limits: LoopLimits, spec_of: SpecOf) -> None:
         self._limits = limits
         self._spec_of = spec_of
         self._turns = Kept(_Turn)

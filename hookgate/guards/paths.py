@@ -5,7 +5,7 @@ from __future__ import annotations
 import posixpath
 import re
 
-from hookgate.guards.kept import SpecOf
+from hookgate.guards.remembered import SpecOf
 from hookgate.protocol.values import ToolCall
 
 _TEST_FOLDERS = frozenset({"test", "tests", "__tests__", "spec", "specs", "testdata"})

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from hookgate.guards.kept import Kept, SpecOf, called, finished
+from hookgate.guards.remembered import Kept, SpecOf, called, finished
 from hookgate.protocol.dataclasses import dataclass
 from hookgate.protocol.events.event import Event
 from hookgate.protocol.events.payloads import TurnEnd

@@ -9,8 +9,8 @@ from functools import partial
 
 import trio
 
-from hookgate.guards.kept import MAX_KEPT, Kept, SpecOf, advised, called, finished
 from hookgate.guards.paths import are_pair, inside, written_path
+from hookgate.guards.remembered import MAX_KEPT, Kept, SpecOf, advised, called, finished
 from hookgate.protocol.dataclasses import dataclass
 from hookgate.protocol.hook.answers import CONTINUE, Answer, Deny, Modify
 from hookgate.protocol.hook.stages import Question

@@ -21,9 +21,9 @@ from hookgate.loop.doors.accepting import Accepting
 from hookgate.loop.doors.doors import SHUT_OUT
 from hookgate.loop.doors.pairing import Pairing
 from hookgate.loop.sessions.jobs import STOPPED, Job, Jobs, Prompt
-from hookgate.loop.sessions.left import Entry, Left
 from hookgate.loop.sessions.resting import Resting
 from hookgate.loop.sessions.taking_up import TakingUp
+from hookgate.loop.sessions.unfinished import Entry, Left
 from hookgate.loop.slots import Shared
 from hookgate.protocol.catalog import StoreFailed
 from hookgate.protocol.chat import Chat, Inbound, Outbound

@@ -11,7 +11,7 @@ from hookgate.loop.calls.calls import run_calls
 from hookgate.loop.calls.client_calls import divided, hand_over
 from hookgate.loop.incoming import let_in, take_news
 from hookgate.loop.model.compaction import make_room
-from hookgate.loop.model.model_step import Heard, ask_with_room, request_of
+from hookgate.loop.model.model_step import ModelAnswer, ask_with_room, request_of
 from hookgate.loop.sessions.resume import last_reply, left, names, record, replies
 from hookgate.loop.turn_state import Turn
 from hookgate.protocol.catalog import StoreFailed
@@ -106,7 +106,7 @@ async def _go_on(turn: Turn, before: int, reply: Entry) -> bool:
     return ends
 
 
-async def _join(turn: Turn, heard: Heard) -> Batch:
+async def _join(turn: Turn, heard: ModelAnswer) -> Batch:
     """The reply becomes part of the conversation, the last one with the end of the turn, and whoever watches hears of
     it. Its calls as they are run, under the ids that the journal knows them by."""
     said, reply, answer, batch = heard.said, heard.reply, heard.answer, heard.batch

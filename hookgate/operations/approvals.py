@@ -13,7 +13,7 @@ from hookgate.protocol.values import JsonObject
 
 
 @dataclass(frozen=True)
-class Waiting:
+class PendingRequest:
     """A request as people are shown it, secrets hidden; `digest` is of the true call. `expires_at`: seconds of the
     wall clock, from which on it is a no. So many as are `required` have to allow it; `allowed`, who has."""
 
@@ -43,12 +43,12 @@ class Granted:
     by: str
 
 
-async def pending(approvals: Approvals, session: str = "") -> tuple[Waiting, ...]:
+async def pending(approvals: Approvals, session: str = "") -> tuple[PendingRequest, ...]:
     """What waits for people, oldest first; of one session or all."""
     return waiting_rows(await approvals.undecided(session))
 
 
-async def decidable(approvals: Approvals, voter: Voter, session: str = "") -> tuple[Waiting, ...]:
+async def decidable(approvals: Approvals, voter: Voter, session: str = "") -> tuple[PendingRequest, ...]:
     """Those that the caller may decide, oldest first; of one session or all."""
     own = await approvals.decidable(voter)
     return waiting_rows(it for it in own if session in ("", it.request.conversation.session))
@@ -89,16 +89,16 @@ async def revoke(approvals: Approvals, grant: str) -> bool:
     return await approvals.grants.revoke(grant)
 
 
-def waiting_rows(standings: Iterable[Standing]) -> tuple[Waiting, ...]:
+def waiting_rows(standings: Iterable[Standing]) -> tuple[PendingRequest, ...]:
     return tuple(map(_waiting, standings))
 
 
-def _waiting(standing: Standing) -> Waiting:
+def _waiting(standing: Standing) -> PendingRequest:
     stored, shown = standing.request, standing.request.shown
     who = (shown.asked_by, shown.title, shown.text, shown.approvers, shown.extension, shown.always, shown.digest)
     session = stored.conversation.session
     votes = stored.required, tuple(it.name for it in standing.votes if it.approved)
-    return Waiting(shown.id, session, shown.call.name, shown.call.arguments, *who, stored.expires_at, *votes)
+    return PendingRequest(shown.id, session, shown.call.name, shown.call.arguments, *who, stored.expires_at, *votes)
 
 
 def _granted(stored: StoredGrant) -> Granted:

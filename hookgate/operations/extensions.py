@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from hookgate.assembly.app import Runtime
 from hookgate.assembly.extensions.looking import unloaded
-from hookgate.extensions.discovery import Found
+from hookgate.extensions.discovery import FoundExtensions
 
 
 def loaded_extensions(runtime: Runtime) -> tuple[str, ...]:
@@ -32,7 +32,7 @@ def absent_extensions(runtime: Runtime) -> tuple[str, ...]:
     return unloaded(runtime.extensions.found) if runtime.extensions else ()
 
 
-async def reload_extensions(runtime: Runtime, found: Found | None = None) -> tuple[str, ...]:
+async def reload_extensions(runtime: Runtime, found: FoundExtensions | None = None) -> tuple[str, ...]:
     """Stop them all and load what is there now, or what a look has `found` just now; the names of those then up."""
     if runtime.extensions is not None:
         await runtime.extensions.reload(runtime.mounts, found)

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from hookgate.assembly.tools.opening import More
 from hookgate.operations.refused import OperationRefused
+from hookgate.protocol.approval import OPERATOR
 from hookgate.protocol.catalog import ConnectionStatus
 from hookgate.protocol.dataclasses import dataclass
 from hookgate.tools.errors import ToolError
@@ -15,11 +16,9 @@ from hookgate.tools.errors import ToolError
 if TYPE_CHECKING:
     from hookgate.tools.mcp.roster import Roster
 
-OPERATOR = "operator"
-
 
 @dataclass(frozen=True)
-class Shown:
+class ConnectionToApprove:
     """What there is to approve: `text` for a person, `row` and `tools` for approving just that."""
 
     name: str
@@ -46,23 +45,23 @@ async def list_connections(more: More) -> tuple[ConnectionStatus, ...]:
     return overview(more.roster)
 
 
-async def show_connection(more: More, name: str) -> Shown:
+async def show_connection(more: More, name: str) -> ConnectionToApprove:
     """What a person has to see of an MCP connection before it is approved."""
     from hookgate.tools.mcp.review import review
 
     with _refusals():
         roster = _roster(more)
         shown = roster.shown(name)
-        return Shown(name, review(roster, name), shown.row, dict(shown.tools))
+        return ConnectionToApprove(name, review(roster, name), shown.row, dict(shown.tools))
 
 
 async def approve_connection(more: More, name: str, row: str, tools: dict[str, str]) -> Approved:
     """Approve an MCP connection: what was shown of it is taken, now and after every restart; anything else is
     refused."""
-    from hookgate.tools.mcp.roster import Shown as Seen
+    from hookgate.tools.mcp.roster import SeenDigests
 
     with _refusals():
-        status = await _roster(more).approve(Seen(name, row, tools), OPERATOR)
+        status = await _roster(more).approve(SeenDigests(name, row, tools), OPERATOR.id)
     return Approved(name, len(status.tools), tuple(status.waiting))
 
 

@@ -8,7 +8,7 @@ from typing import TypeVar
 import trio
 
 from hookgate.approvals.people import read_id
-from hookgate.loop.doors.guests import Guests, Known, NotPaired, written
+from hookgate.loop.doors.guests import Guests, ListedPerson, NotPaired, written
 from hookgate.operations.refused import OperationRefused
 from hookgate.protocol.approval import OPERATOR
 from hookgate.protocol.dataclasses import dataclass
@@ -26,7 +26,7 @@ class OpenCode:
     until: float
 
 
-async def listed(guests: Guests) -> tuple[Known, ...]:
+async def listed(guests: Guests) -> tuple[ListedPerson, ...]:
     """Who is known: those of the configuration, then those who were let in."""
     await trio.lowlevel.checkpoint()
     return guests.listed()
@@ -37,12 +37,12 @@ async def codes(guests: Guests) -> tuple[OpenCode, ...]:
     return tuple(OpenCode(written(it.code), str(it.voter), it.until) for it in await guests.pairings())
 
 
-async def pair(guests: Guests, code: str, name: str = "") -> Known:
+async def pair(guests: Guests, code: str, name: str = "") -> ListedPerson:
     """Let in the stranger who was given this code, as somebody of this name."""
     return await _done(guests.pair(code, name, OPERATOR.id, joins=True))
 
 
-async def add(guests: Guests, name: str, ids: list[str], roles: list[str]) -> Known:
+async def add(guests: Guests, name: str, ids: list[str], roles: list[str]) -> ListedPerson:
     """Let somebody in by their ids, or give ids and roles to somebody who was let in before."""
     for it in ids:
         voter = read_id(it)
@@ -51,7 +51,7 @@ async def add(guests: Guests, name: str, ids: list[str], roles: list[str]) -> Kn
     return await _done(guests.add(name, [*map(read_id, ids)], roles, OPERATOR.id))
 
 
-async def role(guests: Guests, name: str, roles: list[str]) -> Known:
+async def role(guests: Guests, name: str, roles: list[str]) -> ListedPerson:
     """Give somebody these roles and no others."""
     return await _done(guests.set_roles(name, roles, OPERATOR.id))
 
@@ -62,9 +62,9 @@ async def remove(guests: Guests, name: str) -> bool:
     return True
 
 
-async def _done(changing: Awaitable[StoredPerson]) -> Known:
+async def _done(changing: Awaitable[StoredPerson]) -> ListedPerson:
     person = await _refusing(changing)
-    return Known(person.name, tuple(map(str, person.ids)), person.roles, person.by, person.at)
+    return ListedPerson(person.name, tuple(map(str, person.ids)), person.roles, person.by, person.at)
 
 
 async def _refusing(changing: Awaitable[T]) -> T:

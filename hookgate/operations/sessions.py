@@ -67,7 +67,7 @@ class SaidCall:
 
 
 @dataclass(frozen=True)
-class Said:
+class TranscriptEntry:
     """An entry of a transcript."""
 
     number: int
@@ -84,7 +84,7 @@ class Transcript:
     id: str
     session: str
     busy: bool
-    entries: tuple[Said, ...]
+    entries: tuple[TranscriptEntry, ...]
     more: bool
 
 
@@ -114,10 +114,10 @@ async def read_transcript(
     return Transcript(id_, its.session, busy, said, len(entries) > most)
 
 
-def _said(entry: Entry, hidden: Callable[[str], str]) -> Said:
+def _said(entry: Entry, hidden: Callable[[str], str]) -> TranscriptEntry:
     message = entry.message
     calls = tuple(SaidCall(it.name, hidden(it.arguments)) for it in message.tool_calls)
-    return Said(entry.number, "summary" if entry.upto else message.role, hidden(message.content), calls)
+    return TranscriptEntry(entry.number, "summary" if entry.upto else message.role, hidden(message.content), calls)
 
 
 async def forget_session(gateway: Gateway, session: str) -> None:

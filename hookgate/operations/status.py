@@ -7,7 +7,7 @@ from dataclasses import fields
 from time import time
 
 from hookgate.assembly.app import Runtime
-from hookgate.operations.approvals import Waiting, pending
+from hookgate.operations.approvals import PendingRequest, pending
 from hookgate.operations.channels import ChannelStatus
 from hookgate.operations.gateways import (
     GatewayStatus,
@@ -72,7 +72,7 @@ class Status:
     turns: tuple[TurnStatus, ...]
     sessions: Sessions
     hooks: tuple[HookStatus, ...]
-    approvals: tuple[Waiting, ...]
+    approvals: tuple[PendingRequest, ...]
     queues: Queues
     dead: int
     letters: tuple[DeadLetter, ...]
@@ -127,7 +127,7 @@ async def _gateways(runtime: Runtime) -> tuple[GatewayStatus, ...]:
         return ()
 
 
-async def _stored(runtime: Runtime, state: str) -> tuple[Overview, tuple[Waiting, ...], str]:
+async def _stored(runtime: Runtime, state: str) -> tuple[Overview, tuple[PendingRequest, ...], str]:
     """What the journal says, and how it is; what cannot be read counts as nothing."""
     try:
         return await runtime.journal.books.overview(), await pending(runtime.agent.approvals), state

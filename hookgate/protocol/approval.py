@@ -172,7 +172,8 @@ class Voter:
         return f"{self.channel}:{self.id}" if self.channel else self.id
 
 
-OPERATOR = Voter("", "operator")
+OPERATOR_ROLE = "operator"
+OPERATOR = Voter("", OPERATOR_ROLE)
 """Whoever has the gateway itself in hand."""
 
 

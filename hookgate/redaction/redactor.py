@@ -14,7 +14,7 @@ from hookgate.redaction.found import Json
 from hookgate.redaction.keys import Keys
 from hookgate.redaction.marks import Marks, holds_marker
 from hookgate.redaction.shapes import Needles, Shape, shapes
-from hookgate.redaction.stream import Held
+from hookgate.redaction.stream import SecretHoldBack
 from hookgate.redaction.tight import Tight
 from hookgate.redaction.values import known_forms
 
@@ -73,8 +73,8 @@ class Redactor:
         return Needles(self._shapes)
 
     @cached_property
-    def _held(self) -> Held:
-        return Held(self._forms, self._keys, self._shapes, self._needles)
+    def _held(self) -> SecretHoldBack:
+        return SecretHoldBack(self._forms, self._keys, self._shapes, self._needles)
 
     # --- texts ---
 

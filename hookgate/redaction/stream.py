@@ -34,7 +34,7 @@ _LONGEST_HALF = 512
 _PLAIN = re.compile(r"[!-~]*+")
 
 
-class Held:
+class SecretHoldBack:
     def __init__(self, forms: Iterable[str], keys: Keys, shapes: Sequence[Shape], needles: Needles) -> None:
         self._forms = tuple(forms)
         # A form without blanks that has begun lies in the last run of characters, which is held anyway.

@@ -76,7 +76,7 @@ class Tally:
     """Calls that were not asked about, since the hook was given up."""
 
 
-Told = Difference | Gone | Broken
+Deviation = Difference | Gone | Broken
 
 
 @dataclass
@@ -85,7 +85,7 @@ class Replay:
 
     plan: Plan
     of: str
-    tell: Callable[[Told], None]
+    tell: Callable[[Deviation], None]
     telling: Telling
     tally: Tally = field(default_factory=Tally)
     _in_a_row: int = 0

@@ -16,7 +16,7 @@ from hookgate.protocol.rpc.events import Event, approval_asked
 BY = "rpc"
 NOBODY = "it needs an approval, and nobody can be asked here (start with --rpc-approvals)"
 GONE = "nobody is there to ask any more"
-Told = Callable[[Outcome | None], None]
+HearOutcome = Callable[[Outcome | None], None]
 """Hears what has come of an answer; None: it came too late."""
 
 
@@ -24,7 +24,7 @@ Told = Callable[[Outcome | None], None]
 class _Waiting:
     request: ApprovalRequest
     decision: Decision | None = None
-    told: Told = lambda _outcome: None
+    told: HearOutcome = lambda _outcome: None
     answered: trio.Event = field(default_factory=trio.Event)
 
 
@@ -53,7 +53,7 @@ class Approvals:
             del self._waiting[request.id]
             waiting.told(outcome)
 
-    def answer(self, answer: Approve, told: Told) -> None:
+    def answer(self, answer: Approve, told: HearOutcome) -> None:
         """The first answer to a request that waits goes on."""
         waiting = self._waiting.get(answer.approval)
         if waiting is None or waiting.answered.is_set():

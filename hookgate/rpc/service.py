@@ -248,7 +248,7 @@ def _import(kind: str, keep: KeptConversation) -> None:
         import_module("hookgate.store.journal")
     if kind != "scripted":
         # Else the first call would load it, while everybody waits.
-        import_module("hookgate.providers.http")
+        import_module("hookgate.providers.endpoint.http")
 
 
 def _program() -> str:

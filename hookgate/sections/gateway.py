@@ -28,7 +28,9 @@ USER = r"^[A-Za-z0-9_.@-]{1,64}$"
 OneOrSeveral = Annotated[Several[T], BeforeValidator(lambda it: (it,) if isinstance(it, str) else it)]
 Pointer = Annotated[str, Field(pattern=r"^(/([^~]|~[01])*)?$")]
 """A JSON pointer; empty: none."""
-Told = Literal["turn_end", "approval_requested", "approval_decided", "hook_state", "hook_failed", "dead_letter"]
+WebhookEvent = Literal[
+    "turn_end", "approval_requested", "approval_decided", "hook_state", "hook_failed", "dead_letter"
+]
 
 
 class GatewaySection(Section):
@@ -105,7 +107,7 @@ class ChannelSection(Section):
     allow_private: bool = False
     text_from: Pointer = ""
     chat_from: Pointer = ""
-    events: OneOrSeveral[Told] = ()
+    events: OneOrSeveral[WebhookEvent] = ()
 
     @model_validator(mode="after")
     def _is_whole(self) -> Self:

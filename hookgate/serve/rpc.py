@@ -18,14 +18,13 @@ from hookgate.store.journal import StoredJournal
 
 def rpc_endpoint(runtime: Runtime, journal: StoredJournal) -> dict[str, App]:
     """By its path."""
-    keys = runtime.keys
-    if keys is None or NAME not in runtime.channels:
+    if NAME not in runtime.channels:
         return {}
-    bearers = Bearers(NAME, keys, partial(runtime.policies.operates, NAME))
+    bearers = Bearers(NAME, runtime.keys, partial(runtime.policies.operates, NAME))
 
     def methods(key: Key) -> Methods:
         return program_methods(
             runtime, Voter(key.channel, key.name), journal.upkeep.note, operates=bearers.operates(key)
         )
 
-    return {PATH: make_app(bearers, keys, methods)}
+    return {PATH: make_app(bearers, runtime.keys, methods)}

@@ -157,7 +157,7 @@ def _pages(runtime: Runtime, journal: StoredJournal) -> tuple[Page, ...]:
 def _surfaces(runtime: Runtime, journal: StoredJournal) -> dict[str, App]:
     """What answers operators and their programs, by path."""
     surfaces = rpc_endpoint(runtime, journal)
-    if runtime.settings.config.http.metrics and runtime.keys is not None:
+    if runtime.settings.config.http.metrics:
         operates = partial(runtime.policies.operates, "metrics")
         surfaces["/metrics"] = make_metrics(runtime, Bearers("metrics", runtime.keys, operates))
     return surfaces

@@ -41,7 +41,7 @@ class Shadowed:
 
 
 @dataclass(frozen=True, slots=True)
-class Found:
+class FoundSkills:
     """`skills` in the order of their places, one a name."""
 
     skills: tuple[Skill, ...] = ()
@@ -59,7 +59,7 @@ class Shelf:
     def __init__(self) -> None:
         self._read: dict[str, tuple[Stamp, Skill | Problem]] = {}
 
-    def look(self, places: Iterable[SkillFolder]) -> Found:
+    def look(self, places: Iterable[SkillFolder]) -> FoundSkills:
         """What is there now."""
         read: dict[str, tuple[Stamp, Skill | Problem]] = {}
         problems: list[Problem] = []
@@ -85,7 +85,7 @@ class Shelf:
         return arranged((it for _stamp, it in read.values()), problems)
 
 
-def arranged(results: Iterable[Skill | Problem], problems: Iterable[Problem] = ()) -> Found:
+def arranged(results: Iterable[Skill | Problem], problems: Iterable[Problem] = ()) -> FoundSkills:
     """Of one name the first counts, and of all of them MAX_SKILLS. Pure."""
     skills: dict[str, Skill] = {}
     shadowed: list[Shadowed] = []
@@ -99,17 +99,17 @@ def arranged(results: Iterable[Skill | Problem], problems: Iterable[Problem] = (
             broken.append(_one_too_many(it.folder))
         else:
             skills[it.name] = it
-    return Found(tuple(skills.values()), tuple(shadowed), tuple(broken))
+    return FoundSkills(tuple(skills.values()), tuple(shadowed), tuple(broken))
 
 
-def believed(found: Found, recheck: Callable[[Path], str]) -> Found:
+def believed(found: FoundSkills, recheck: Callable[[Path], str]) -> FoundSkills:
     """Without those whose text is not to be believed now; `recheck` says why, or nothing. Blocks as it does."""
     why = {it.folder: reason for it in found.skills if (reason := recheck(it.folder / FILE_NAME))}
     if not why:
         return found
     problems = tuple(Problem(folder, reason) for folder, reason in why.items())
     skills = tuple(it for it in found.skills if it.folder not in why)
-    return Found(skills, found.shadowed, (*found.problems, *problems))
+    return FoundSkills(skills, found.shadowed, (*found.problems, *problems))
 
 
 def _one_too_many(folder: Path) -> Problem:

@@ -10,7 +10,7 @@ import trio
 
 from hookgate.protocol.values import ToolCall, ToolResult, ToolSpec
 from hookgate.skills import TOOL
-from hookgate.skills.shelf import Found
+from hookgate.skills.shelf import FoundSkills
 from hookgate.skills.skill import BadSkill, Skill, beside, read_skill
 from hookgate.tools import arguments
 from hookgate.tools.errors import ToolError
@@ -71,7 +71,7 @@ class SkillTool:
     `workspace`, with all links resolved: what file tools reach.
     """
 
-    def __init__(self, spec: ToolSpec, look: Callable[[], Found], workspace: Path) -> None:
+    def __init__(self, spec: ToolSpec, look: Callable[[], FoundSkills], workspace: Path) -> None:
         self.spec = spec
         self._look = look
         self._workspace = workspace

@@ -18,7 +18,8 @@ from hookgate.protocol.dataclasses import dataclass
 from hookgate.store.journal.opening import StoredJournal
 from hookgate.store.journal.operators.books import KEEP_STATE, state_of
 from hookgate.store.journal.schema import JOURNAL
-from hookgate.store.journal.tables import Row, Tables
+from hookgate.store.journal.statements import Row
+from hookgate.store.journal.tables import Tables
 
 PIECE = 500
 """Rows in one transaction."""

@@ -76,7 +76,7 @@ class Preference:
 
 
 @dataclass(frozen=True)
-class Limits:
+class SelectionLimits:
     """What one request may ship; 0: no limit. `pinned` tools go along whatever the limits say."""
 
     max_tools: int = 0
@@ -96,7 +96,7 @@ class Selection:
     def __init__(
         self,
         preferences: Iterable[Preference] = (),
-        limits: Limits = Limits(),  # noqa: B008 - a frozen value
+        limits: SelectionLimits = SelectionLimits(),  # noqa: B008 - a frozen value
         aliases: Mapping[str, Mapping[str, str]] = MappingProxyType({}),
         among: Selector = Selector(()),  # noqa: B008 - a frozen value
         schemas: Mapping[str, JsonObject] = MappingProxyType({}),

@@ -29,6 +29,7 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
         monkeypatch.setenv(name, str(tmp_path / name.lower()))
     monkeypatch.chdir(tmp_path)
     (tmp_path / "there.py").write_text("pass\n")
+    (tmp_path / "as_node_finds_it.js").write_text("0\n")
     (tmp_path / "script.json").write_text('{"steps": [{"text": "Hello."}]}')
     return tmp_path
 
@@ -57,6 +58,12 @@ def hookgate(folder: Path, text: str, *arguments: str) -> subprocess.CompletedPr
         ('["env", "A=1", "python3", "-X", "dev", "nope.py"]', "'nope.py' is not there"),
         ('["python3", "nope"]', "'nope' is not there"),
         (f'["python3", "{LONG}"]', f"'{LONG}' is not there"),
+        ('["python3", "-E", "nope.py"]', "'nope.py' is not there"),
+        ('["env", "go", "run", "nope.go"]', "'nope.go' is not there"),
+        ('["env", "deno", "run", "nope.ts"]', "'nope.ts' is not there"),
+        ('["env", "node", "nope"]', "'nope' is not there"),
+        ('["env", "ksh", "run/nope"]', "'run/nope' is not there"),
+        ('["env", "nodejs", "nope"]', "'nope' is not there"),
         ('["sh", "run/nope"]', "'run/nope' is not there"),
         ('["env", "there.py", "nope.sh"]', "'nope.sh' is not there"),
         ('["./there.py"]', "'./there.py' is not executable"),
@@ -81,6 +88,11 @@ def test_a_guard_whose_program_is_not_there_refuses_to_start(folder: Path, comma
         '["python3", "-m", "hooks.guard"]',
         '["sh", "-c", "exec python3 nope.py"]',
         '["env", "python3", "there.py", "--to=nope.py", "https://example.com/a.py"]',
+        '["env", "deno", "run", "there.py"]',
+        '["env", "bun", "dev"]',
+        '["env", "R", "CMD", "x"]',
+        '["env", "node", "as_node_finds_it"]',
+        '["env", "perl", "-pe", "s/a/b/", "-lne", "print"]',
         '["sh"]',
     ],
 )

@@ -19,7 +19,7 @@ from hookgate.tools.builtin import Parts, builtin_tools
 from hookgate.tools.dispatch import execute
 from hookgate.tools.files.diffs import Content, diff
 from hookgate.tools.files.workspace import Workspace
-from hookgate.tools.shell.sandbox import Limits, open_shelter
+from hookgate.tools.shell.sandbox import SandboxOptions, open_shelter
 
 Run = Callable[..., Coroutine[Any, Any, None]]
 
@@ -41,7 +41,7 @@ def recorder(root: Path) -> Recorder:
 @pytest.fixture
 async def run(root: Path, recorder: Recorder) -> AsyncIterator[Run]:
     """`await run("write", path="x", ...)`: a call as a turn makes it."""
-    async with open_shelter(root, ENVIRONMENT, Limits(mode="off")) as shelter:
+    async with open_shelter(root, ENVIRONMENT, SandboxOptions(mode="off")) as shelter:
         tools = {it.spec.name: it for it in builtin_tools(Parts(Workspace(root), shelter, ENVIRONMENT))}
         numbers = iter(range(1000))
 

@@ -44,7 +44,7 @@ LATER = {
     "hookgate.protocol.zot.events",
     "hookgate.protocol.zot.frames",
     "hookgate.protocol.zot.host",
-    "hookgate.providers.http",
+    "hookgate.providers.endpoint.http",
     "hookgate.tools.dynamic",
     "hookgate.tools.extract",
     "hookgate.tools.web.fetch",

@@ -10,7 +10,7 @@ from typing import get_args, get_type_hints
 
 import trio
 
-from hookgate.operations.approvals import Waiting
+from hookgate.operations.approvals import PendingRequest
 from hookgate.operations.programs import Progress
 from hookgate.protocol.codec import decode
 from tests.docs.page import codes, read_page
@@ -23,7 +23,6 @@ PAGE = read_page(DOCS / "json-rpc.md")
 async def test_the_requests_are_answered_as_the_page_shows(tmp_path: Path) -> None:
     async with open_served(configured(tmp_path)) as served:
         keys = served.runtime.keys
-        assert keys is not None
         _key, shown = await keys.add("rpc", "build", "operator")
         env = {"KEY": shown, "URL": f"http://{served.address}", "PATH": "/usr/bin:/bin"}
         [part] = PAGE.marked("run")
@@ -36,7 +35,7 @@ async def test_the_requests_are_answered_as_the_page_shows(tmp_path: Path) -> No
 def test_what_it_says_of_approvals_is_what_they_take_and_give() -> None:
     text = (DOCS / "json-rpc.md").read_text()
     told = text[text.index("`approvals.list` takes") : text.index("`approvals.decide` takes")]
-    assert {it.name for it in fields(Waiting)} <= set(codes(told))
+    assert {it.name for it in fields(PendingRequest)} <= set(codes(told))
     [example] = [decode(part.text.encode()) for part in PAGE.parts if part.language == "json"]
     methods = decode((DOCS / "openrpc.json").read_bytes())["methods"]
     [decide] = [it for it in methods if it["name"] == "approvals.decide"]

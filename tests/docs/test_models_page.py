@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from hookgate.config import parse
-from hookgate.providers.patience import Deadlines
+from hookgate.providers.endpoint.patience import Deadlines
 from hookgate.sections.agent import ProviderSection
 from tests.docs.page import codes, read_page
 

@@ -17,12 +17,12 @@ import pytest
 import trio
 
 from hookgate.channels.webhook.envelope import Envelope
-from hookgate.channels.webhook.reading import MEMBERS, Said, read
+from hookgate.channels.webhook.reading import MEMBERS, WebhookMessage, read
 from hookgate.channels.webhook.settings import Rules
 from hookgate.channels.webhook.signing import read_secret
 from hookgate.config import parse
 from hookgate.protocol.chat import Chat, Outbound
-from hookgate.sections.gateway import KEYS_OF, Told
+from hookgate.sections.gateway import KEYS_OF, WebhookEvent
 from tests.docs.page import codes, read_page
 from tests.processes import line_of
 from tests.serve.gateway import DEADLINE_S, configured, open_served
@@ -93,12 +93,14 @@ def test_every_configuration_block_is_one_that_hookgate_takes(block: str) -> Non
 def test_the_page_has_every_key_member_and_event() -> None:
     tables = {part.mark: [it for row in part.rows for it in codes(row[0])] for part in PAGE.parts}
     assert set(tables["members"]) == set(MEMBERS)
-    assert set(tables["told"]) == set(get_args(Told))
+    assert set(tables["told"]) == set(get_args(WebhookEvent))
     assert [key for key in KEYS_OF["webhook"] if not re.search(rf"^{key} = ", "".join(BLOCKS), re.MULTILINE)] == []
 
 
 def test_what_comes_in_and_goes_out_is_as_the_page_shows_it() -> None:
-    assert read(marked("message").encode(), {}, Rules()) == Said("Look after the build.", "builds", "ann", "42")
+    assert read(marked("message").encode(), {}, Rules()) == WebhookMessage(
+        "Look after the build.", "builds", "ann", "42"
+    )
     shown = json.loads(marked("event"))
     outbound = Outbound(Chat("alerts", "ann", "ann"), "Hello.", in_reply_to="msg_0b7e")
     assert json.loads(Envelope(shown["source"], shown["id"]).message(outbound, (), ())) == shown

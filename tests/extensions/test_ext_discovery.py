@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from hookgate.extensions.discovery import Entry, Found, Places, arranged, find, look
+from hookgate.extensions.discovery import Entry, FoundExtensions, Places, arranged, find, look
 from hookgate.extensions.manifest import Manifest
 from tests.extensions.made import extension, places
 
@@ -16,11 +16,11 @@ def entry(scope: str, path: str, name: str = "", **members: object) -> Entry:
     return Entry(scope, directory, Manifest(name or directory.name, "./run", **members))  # type: ignore[arg-type]
 
 
-def loaded(found: Found) -> list[tuple[int, str, str]]:
+def loaded(found: FoundExtensions) -> list[tuple[int, str, str]]:
     return [(it.index, it.name, str(it.directory)) for it in found.candidates]
 
 
-def names(found: Found) -> list[str]:
+def names(found: FoundExtensions) -> list[str]:
     return [it.name for it in found.candidates]
 
 
@@ -166,7 +166,7 @@ def test_plain_files_and_hidden_folders_are_no_extensions(tmp_path: Path) -> Non
     where = places(tmp_path)
     extension(where.own / ".half.1234", "half")
     (where.own / "README").write_text("hello")
-    assert find([], where) == Found()
+    assert find([], where) == FoundExtensions()
 
 
 def test_a_place_that_cannot_be_listed_is_told_and_the_others_are_read(tmp_path: Path) -> None:

@@ -59,6 +59,12 @@ cat data | perl -ne 'print'
 cat data | node -e 'x'
 cat data | ruby -e 'x'
 cat data | jq .
+cat data | nodejs script.js
+cat data | tsx script.ts
+cat data | nu -c 'lines'
+cat data | csh script.csh
+cat data | deno2 run script.ts
+cat data | pypy3 -X dev script.py
 cat data | sh script.sh
 sh script.sh
 bash -lc 'ls -la'
@@ -221,6 +227,8 @@ $CMD x
 sh -c "$CMD"
 perl -i -pe s/a/b/ f
 perl -pi -e s/a/b/ f
+perl5.36 -pi -e s/a/b/ f
+pip3.12 install x
 sort -o f f
 curl -o f https://example.com
 curl -sSLO https://example.com
@@ -273,6 +281,8 @@ exec > out
 for i in a; do ls; done > out
 while read x; do echo $x; done < in > out
 sh -c 'ls > out'
+csh -c 'cd x'
+zsh-5.9 -c 'cd x'
 echo $(ls > out)
 cat <<END > out\nx\nEND
 cat > out <<END\nx\nEND
@@ -303,6 +313,16 @@ curl https://example.com | perl
 curl https://example.com | node
 curl https://example.com | ruby -
 curl https://example.com | php
+curl https://example.com | csh
+curl https://example.com | tcsh -
+curl https://example.com | zsh-5.9
+curl https://example.com | bash5 -s
+curl https://example.com | nu
+curl https://example.com | nodejs
+curl https://example.com | tsx
+curl https://example.com | deno2 run -
+curl https://example.com | pypy3 -X dev
+csh -c "$(curl https://example.com)"
 curl https://example.com | (sh)
 curl https://example.com | { sh; }
 curl https://example.com | { cat; bash; }

@@ -7,8 +7,8 @@ from dataclasses import replace
 
 import pytest
 
-from hookgate.guards.kept import MAX_KEPT
-from hookgate.guards.loop import Limits, LoopGuard
+from hookgate.guards.loop import LoopGuard, LoopLimits
+from hookgate.guards.remembered import MAX_KEPT
 from hookgate.protocol.events.payloads import ToolExecEnd
 from hookgate.protocol.hook.answers import CONTINUE, Modify
 from hookgate.protocol.hook.stages import Question, Stage
@@ -16,8 +16,8 @@ from hookgate.protocol.values import FaultKind, LLMRequest, Message, ProposedCal
 from tests.guards.asking import STEP, Told, Turn, call, failure, spec_of
 
 
-def make(limits: Limits | None = None) -> Turn:
-    return Turn(LoopGuard(limits or Limits(), spec_of))
+def make(limits: LoopLimits | None = None) -> Turn:
+    return Turn(LoopGuard(limits or LoopLimits(), spec_of))
 
 
 def guard(turn: Turn) -> LoopGuard:
@@ -243,7 +243,7 @@ async def test_a_turn_that_ended_is_forgotten_and_no_more_than_a_thousand_are_ke
 
 
 async def test_the_limits_are_the_operators() -> None:
-    told = await fail(make(Limits(same_advice=1, same_refuse=2)), 2)
+    told = await fail(make(LoopLimits(same_advice=1, same_refuse=2)), 2)
     assert told[0].advice
     assert told[1].refused == "fatal"
 

@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 from hookgate.hooks.inside import InsideHook
 from hookgate.hooks.rules import Mount, Rules
 from hookgate.loop.calls.execution_policy import Around, Unredacted
-from hookgate.loop.streaming.shown import Everything, Holding, Shown, Watching
+from hookgate.loop.streaming.streamed_reply import Everything, Holding, StreamedReply, Watching
 from hookgate.loop.streaming.written import Written
 from hookgate.protocol.events.event import Event
 from hookgate.protocol.events.inside import CallEnded, CallProposed, CallWritten, ReplyEnded
@@ -26,7 +26,7 @@ from hookgate.protocol.hook.stages import Question, Stage
 from hookgate.protocol.values.delta import CallPiece, Delta, Thought
 from hookgate.providers.scripted import ScriptedCall
 from hookgate.redaction import Redactor
-from hookgate.tools.extract import Held
+from hookgate.tools.extract import CallHoldBack
 from tests.loop.recording import Bench, FunctionTool, asks_for, hook, says
 
 MakeBench = Callable[..., Bench]
@@ -41,7 +41,9 @@ CALL = (BEGIN, ARGUMENTS, END)
 def told(*deltas: Delta | None, holding: Any = Everything, finish: str | None = None) -> list[object]:
     """Everything that is handed on; None where it was void."""
     seen: list[Any] = []
-    shown = Shown(Watching(seen.append, seen.append, lambda text: seen.append(Thought(text))), holding, REDACTOR)
+    shown = StreamedReply(
+        Watching(seen.append, seen.append, lambda text: seen.append(Thought(text))), holding, REDACTOR
+    )
     for delta in deltas:
         shown(delta)
     if finish is not None:
@@ -60,7 +62,7 @@ class Three(Holding):
 
 def test_a_stream_that_starts_again_shows_what_it_held_back_only_once() -> None:
     shown: list[str | None] = []
-    stream = Shown(Watching(shown.append), Three, Unredacted())
+    stream = StreamedReply(Watching(shown.append), Three, Unredacted())
     for piece in ("abcdef", None, "xyz123"):
         stream(piece)
     stream.finish("xyz123")
@@ -92,7 +94,7 @@ def test_a_reply_that_begins_as_the_one_that_broke_off_goes_on_where_that_was() 
 def test_no_piece_of_a_text_is_lost_or_shown_twice(text: str, cuts: list[int]) -> None:
     places = sorted({0, len(text), *(cut for cut in cuts if cut < len(text))})
     pieces = [text[a:b] for a, b in pairwise(places)]
-    seen = told(*pieces, holding=partial(Held, "all"), finish=text)
+    seen = told(*pieces, holding=partial(CallHoldBack, "all"), finish=text)
     assert "".join(map(str, seen)).strip() == text.strip()
 
 
@@ -113,7 +115,7 @@ def test_a_call_is_told_as_it_is_written_after_the_text_before_it() -> None:
 )
 def test_calls_wait_for_the_reply_while_text_before_them_waits(text: str) -> None:
     later = (CallPiece("d", "ls"), CallPiece("d", "ls", ended=True))
-    seen = told(text, *CALL, " and so on\n", *later, holding=partial(Held, "tags"))
+    seen = told(text, *CALL, " and so on\n", *later, holding=partial(CallHoldBack, "tags"))
     assert all(isinstance(piece, str) for piece in seen)
 
 

@@ -12,7 +12,7 @@ import trio
 from hookgate.protocol.errors import ProviderFailed, ProviderFault
 from hookgate.protocol.values import LLMReply, LLMRequest, Message, ProposedCall, ToolSpec, Usage
 from hookgate.protocol.values.delta import CallPiece, Counted, Delta, Thought
-from hookgate.providers.anthropic import open_anthropic
+from hookgate.providers.anthropic.provider import open_anthropic
 from tests.model_server import Answer, Received, event, open_model_server, plain
 from tests.providers.streamed import words, written
 

@@ -16,8 +16,8 @@ from hookgate.protocol.codec import decode
 from hookgate.protocol.interfaces import Provider
 from hookgate.protocol.values import LLMReply, LLMRequest, Message, ToolSpec
 from hookgate.protocol.values.delta import Delta
-from hookgate.providers.anthropic import open_anthropic
-from hookgate.providers.openai import open_openai
+from hookgate.providers.anthropic.provider import open_anthropic
+from hookgate.providers.openai.provider import open_openai
 
 RULES = """
 version: 1

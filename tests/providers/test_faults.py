@@ -6,7 +6,7 @@ import pytest
 
 from hookgate.protocol.codec import encode
 from hookgate.protocol.errors import ProviderFault
-from hookgate.providers.faults import Site, retry_after, secrets_in
+from hookgate.providers.endpoint.faults import Site, retry_after, secrets_in
 
 SITE = Site("api.test", secrets_in(["Bearer sk-very-secret-key"]))
 NOW = 1_700_000_000.0

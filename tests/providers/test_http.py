@@ -19,9 +19,9 @@ import trio
 from hookgate.protocol.errors import ProviderFailed, ProviderFault
 from hookgate.protocol.values import LLMRequest
 from hookgate.protocol.values.delta import Delta
-from hookgate.providers import sse
-from hookgate.providers.openai import open_openai
-from hookgate.providers.patience import Deadlines
+from hookgate.providers.endpoint import sse
+from hookgate.providers.endpoint.patience import Deadlines
+from hookgate.providers.openai.provider import open_openai
 from tests.model_server import (
     DONE,
     DROPPED,

@@ -11,7 +11,7 @@ import trio
 from hookgate.protocol.errors import ProviderFailed
 from hookgate.protocol.values import LLMReply, LLMRequest, Message, ProposedCall, ToolSpec, Usage
 from hookgate.protocol.values.delta import CallPiece, Counted, Delta, Thought
-from hookgate.providers.openai import open_openai
+from hookgate.providers.openai.provider import open_openai
 from tests.model_server import Answer, Received, calls, chunk, event, events, open_model_server, plain, says, usage
 from tests.providers.streamed import words, written
 

@@ -8,7 +8,7 @@ import pytest
 
 from hookgate.protocol.values import LLMRequest, ToolSpec
 from hookgate.providers.names import tool_names
-from hookgate.providers.openai_options import as_messages_options
+from hookgate.providers.openai.options import as_messages_options
 
 NAMES = tool_names(LLMRequest("m", (), (ToolSpec("weather", "", {}),)))
 

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from hookgate.protocol.values import LLMRequest, Message
 from hookgate.providers.names import NewCallIds, tool_names
-from hookgate.providers.slots import Slots
+from hookgate.providers.openai.slots import Slots
 
 REQUEST = LLMRequest("m", (Message("user", "hello"),))
 

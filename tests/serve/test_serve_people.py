@@ -86,7 +86,6 @@ async def test_a_key_is_made_and_revoked_in_the_gateway_that_runs_and_outlives_i
             await asked(control, "keys.revoke", name="sue")
         async with open_gateway(settings, control, trio.Event()) as served:
             keys = served.runtime.keys
-            assert keys is not None
             holder = keys.holder(made["key"])
             assert holder is not None
             assert (holder.channel, holder.name) == ("rpc", "eve")

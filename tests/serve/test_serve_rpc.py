@@ -73,7 +73,6 @@ def request(method: str, params: Any = (), id_: object = 1) -> dict[str, Any]:
 
 async def program(served: Served, client: httpx.AsyncClient, name: str, channel: str = "rpc") -> Program:
     keys = served.runtime.keys
-    assert keys is not None
     _key, shown = await keys.add(channel, name, "operator")
     return Program(client, name, shown)
 
@@ -304,7 +303,6 @@ async def test_waits_end_with_their_client_their_key_and_the_server_and_hold_up_
         async with trio.open_nursery() as nursery:
             nursery.start_soon(wait_on)
             await listening(2)
-            assert served.runtime.keys is not None
             [key] = [it for it in served.runtime.keys.listed() if it.name == "bob"]
             await served.runtime.keys.revoke(key, "operator")
         assert [it["error"]["code"] for it in told] == [-32000, -32000]

@@ -10,7 +10,7 @@ import trio
 from hookgate.protocol.values import ToolCall
 from hookgate.skills import shelf as shelves
 from hookgate.skills.place import SkillFolder
-from hookgate.skills.shelf import MAX_SKILLS, Found, Problem, Shelf, arranged
+from hookgate.skills.shelf import MAX_SKILLS, FoundSkills, Problem, Shelf, arranged
 from hookgate.skills.skill import Skill
 from hookgate.skills.tool import MAX_LISTED_FILES, SkillTool, skill_spec
 from hookgate.tools.dispatch import execute
@@ -23,7 +23,7 @@ def written(place: Path, folder: str, name: str, body: str = "Do it.") -> Path:
     return file
 
 
-def names(found: Found) -> list[str]:
+def names(found: FoundSkills) -> list[str]:
     return [it.name for it in found.skills]
 
 
@@ -129,7 +129,7 @@ async def asked(tool: SkillTool, name: str) -> str:
 async def test_the_tool_gives_the_skill_as_the_file_is_now(tmp_path: Path) -> None:
     file, shelf = written(tmp_path, "deploy", "deploy"), Shelf()
 
-    def look() -> Found:
+    def look() -> FoundSkills:
         return shelf.look([SkillFolder(tmp_path)])
 
     tool = SkillTool(skill_spec(look().skills), look, tmp_path / "elsewhere")
@@ -147,7 +147,7 @@ async def test_the_result_says_what_lies_beside_it_where_file_tools_can_read_it(
     for number in range(MAX_LISTED_FILES + 1):
         (file.parent / f"part{number:02}.md").write_text("")
 
-    def look() -> Found:
+    def look() -> FoundSkills:
         return shelf.look([SkillFolder(tmp_path / "skills")])
 
     shown = await asked(SkillTool(skill_spec(look().skills), look, tmp_path), "deploy")

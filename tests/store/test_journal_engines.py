@@ -27,8 +27,8 @@ from hookgate.protocol.journal.values import (
     Draft,
     Fenced,
     Intent,
-    Known,
     PolicyChanged,
+    ReadSoFar,
 )
 from hookgate.protocol.values import Message, ToolCall, Usage
 from hookgate.store.attempts import GIVEN_UP, MAX_ATTEMPTS
@@ -698,14 +698,18 @@ async def test_a_claim_brings_what_was_said_to_whoever_has_missed_it(journal: Jo
     await journal.work.append(claim, [Draft(Message("user", "first"))])
     await journal.work.complete(claim, "answered", [Draft(Message("assistant", "done"))])
 
-    async def again(text: str, known: Known | None) -> Claim:
+    async def again(text: str, known: ReadSoFar | None) -> Claim:
         message = await accepted(journal, text)
         claim = await journal.work.claim("g", 60, message.conversation, message.id, known)
         assert claim is not None
         await journal.work.complete(claim, "answered")
         return claim
 
-    missed, had, unasked = await again("a", Known()), await again("b", Known(claim.fence + 1)), await again("c", None)
+    missed, had, unasked = (
+        await again("a", ReadSoFar()),
+        await again("b", ReadSoFar(claim.fence + 1)),
+        await again("c", None),
+    )
     assert missed.stored == await journal.work.load(claim.conversation)
     assert [it.message.content for it in missed.stored.entries] == ["first", "done"]
     assert (had.stored, unasked.stored) == (None, None)
@@ -716,7 +720,7 @@ async def test_what_is_said_first_is_stored_with_the_claim_unless_more_was_said_
 ) -> None:
     async def begun(text: str, fence: int) -> Claim:
         message, says = await accepted(journal, text), (Draft(Message("user", text)),)
-        claim = await journal.work.claim("g", 60, message.conversation, message.id, Known(fence, says))
+        claim = await journal.work.claim("g", 60, message.conversation, message.id, ReadSoFar(fence, says))
         assert claim is not None
         return claim
 
@@ -730,7 +734,7 @@ async def test_what_is_said_first_is_stored_with_the_claim_unless_more_was_said_
     assert [it.number for it in known.entered] == [3]
     await journal.work.release(known)
     again = await journal.work.claim(
-        "g", 60, known.conversation, known.message, Known(known.fence, (Draft(Message("user", "x")),))
+        "g", 60, known.conversation, known.message, ReadSoFar(known.fence, (Draft(Message("user", "x")),))
     )
     assert again is not None
     assert (again.first, again.entered) == (3, ())
@@ -740,11 +744,11 @@ async def test_what_is_said_first_is_stored_with_the_claim_unless_more_was_said_
 
 async def test_a_claim_says_whether_something_newer_has_begun(journal: Journal) -> None:
     old = await accepted(journal, "old")
-    claim = await journal.work.claim("g", 60, old.conversation, old.id, Known())
+    claim = await journal.work.claim("g", 60, old.conversation, old.id, ReadSoFar())
     assert claim is not None
     assert claim.latest
     await journal.work.release(claim)
     await journal.intake.accept(Arrival(Inbound(CHAT, ""), "agent", "n", kind="command", effect="new"))
-    passed = await journal.work.claim("g", 60, old.conversation, old.id, Known())
+    passed = await journal.work.claim("g", 60, old.conversation, old.id, ReadSoFar())
     assert passed is not None
     assert not passed.latest

@@ -130,7 +130,6 @@ async def test_who_is_not_on_this_machine_shows_the_key_of_an_operator(tmp_path:
     (tmp_path / "guard.py").write_text(GUARD)
     async with open_served(configured(tmp_path, MORE.format(python=sys.executable))) as served:
         keys = served.runtime.keys
-        assert keys is not None
         operator, shown = await keys.add("metrics", "prometheus", "test")
         _, other = await keys.add("metrics", "nobody", "test")
         async with httpx.AsyncClient(base_url=f"http://{served.address}") as client:

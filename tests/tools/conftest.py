@@ -16,7 +16,7 @@ from hookgate.protocol.values import ToolCall, ToolResult
 from hookgate.tools.builtin import Parts, builtin_tools
 from hookgate.tools.dispatch import execute
 from hookgate.tools.files.workspace import Workspace
-from hookgate.tools.shell.sandbox import Limits, Sandbox
+from hookgate.tools.shell.sandbox import Sandbox, SandboxOptions
 
 Run = Callable[..., Coroutine[Any, Any, ToolResult]]
 
@@ -37,7 +37,7 @@ def workspace(root: Path) -> Workspace:
 
 @pytest.fixture
 async def unconfined(root: Path) -> AsyncIterator[Sandbox]:
-    async with open_sandbox(root, ENVIRONMENT, Limits(mode="off")) as sandbox:
+    async with open_sandbox(root, ENVIRONMENT, SandboxOptions(mode="off")) as sandbox:
         yield sandbox
 
 

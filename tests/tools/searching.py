@@ -13,7 +13,7 @@ import trio
 from hookgate.protocol.interfaces import Tool
 from hookgate.protocol.values import Fault, ToolCall, ToolResult
 from hookgate.tools.dispatch import execute
-from hookgate.tools.search.query import Found, Query
+from hookgate.tools.search.query import Query, SearchResult
 from hookgate.tools.search.search import search
 from tests.processes import below, until
 
@@ -40,7 +40,7 @@ async def fault(tool: Tool, **arguments: Any) -> Fault:
     return result.error
 
 
-async def found(query: Query) -> Found:
+async def found(query: Query) -> SearchResult:
     with trio.fail_after(30):
         return await search(query, "grep")
 

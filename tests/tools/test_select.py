@@ -13,7 +13,7 @@ from hookgate.protocol.values import ToolCall, ToolPreference, ToolResult, ToolS
 from hookgate.tools.arguments import ArgumentRules
 from hookgate.tools.errors import BadSpec
 from hookgate.tools.registry import Registry, Snapshot
-from hookgate.tools.select import Limits, Preference, Selection, Selector
+from hookgate.tools.select import Preference, Selection, SelectionLimits, Selector
 
 SCHEMA = {"type": "object", "properties": {"output": {}, "limit": {}, "path": {}}}
 
@@ -73,7 +73,7 @@ def test_without_limits_and_opinions_the_snapshot_goes_as_it_is() -> None:
 def test_a_disabled_tool_is_not_shipped_not_even_if_pinned() -> None:
     snapshot = registry(spec("a"), spec("b", enabled=False), spec("c")).snapshot()
     off = Preference(("a",), channels=("telegram",), enabled=False)
-    selection = Selection([off], Limits(pinned=("*",)))
+    selection = Selection([off], SelectionLimits(pinned=("*",)))
     assert shipped(selection, snapshot) == ["c"]
     assert shipped(selection, snapshot, "web") == ["a", "c"]
 
@@ -107,23 +107,23 @@ def test_of_preferences_alike_the_one_for_the_channel_counts_then_the_last() -> 
 def test_the_heaviest_fill_the_limit_and_the_pinned_always_go_along() -> None:
     specs = [spec(name, weight=weight) for name, weight in (("a", 0.1), ("b", None), ("c", 0.9), ("d", 0.5))]
     snapshot = registry(*specs).snapshot()
-    assert shipped(Selection(limits=Limits(max_tools=2)), snapshot) == ["b", "c"]
-    assert shipped(Selection(limits=Limits(max_tools=2, pinned=("a", "d"))), snapshot) == ["a", "d"]
-    assert shipped(Selection(limits=Limits(max_tools=1, pinned=("a", "d"))), snapshot) == ["a", "d"]
-    assert shipped(Selection(limits=Limits(max_tools=3, pinned=("a",))), snapshot) == ["a", "b", "c"]
+    assert shipped(Selection(limits=SelectionLimits(max_tools=2)), snapshot) == ["b", "c"]
+    assert shipped(Selection(limits=SelectionLimits(max_tools=2, pinned=("a", "d"))), snapshot) == ["a", "d"]
+    assert shipped(Selection(limits=SelectionLimits(max_tools=1, pinned=("a", "d"))), snapshot) == ["a", "d"]
+    assert shipped(Selection(limits=SelectionLimits(max_tools=3, pinned=("a",))), snapshot) == ["a", "b", "c"]
 
 
 def test_a_token_budget_is_filled_by_weight_and_one_huge_tool_keeps_no_small_one_out() -> None:
     huge = ToolSpec("huge", "x" * 2000, SCHEMA, preference=ToolPreference(weight=1.0))
     snapshot = registry(huge, spec("a"), spec("b"), spec("c")).snapshot()
     size = len('["a","",{"type":"object","properties":{"output":{},"limit":{},"path":{}}}]') // 4
-    assert shipped(Selection(limits=Limits(max_tokens=2 * size)), snapshot) == ["a", "b"]
-    assert shipped(Selection(limits=Limits(max_tokens=1000)), snapshot) == ["a", "b", "c", "huge"]
+    assert shipped(Selection(limits=SelectionLimits(max_tokens=2 * size)), snapshot) == ["a", "b"]
+    assert shipped(Selection(limits=SelectionLimits(max_tokens=1000)), snapshot) == ["a", "b", "c", "huge"]
 
 
 def test_it_is_worked_out_once_a_version_and_channel() -> None:
     tools = registry(*(spec(name) for name in "abcdef"))
-    selection = Selection(limits=Limits(max_tools=2))
+    selection = Selection(limits=SelectionLimits(max_tools=2))
     first = selection.of(tools.snapshot(), "web")
     assert selection.of(tools.snapshot(), "web") is first
     tools.register(Stub(spec("a0", weight=1.0)))
@@ -187,7 +187,7 @@ def test_what_is_shipped_is_sorted_within_the_limits_and_has_every_pinned_tool(
     tools: dict[str, tuple[float | None, bool | None]], max_tools: int, max_tokens: int, pinned: list[str]
 ) -> None:
     snapshot = registry(*(spec(name, weight=it[0], enabled=it[1]) for name, it in tools.items())).snapshot()
-    names = shipped(Selection(limits=Limits(max_tools, max_tokens, tuple(pinned))), snapshot)
+    names = shipped(Selection(limits=SelectionLimits(max_tools, max_tokens, tuple(pinned))), snapshot)
     on = {name for name, it in tools.items() if it[1] is not False}
     assert names == sorted(names)
     assert set(names) <= on

@@ -7,13 +7,13 @@ from collections.abc import Awaitable, Callable, Iterable, Mapping
 from contextlib import AsyncExitStack
 from dataclasses import field
 from functools import partial
-from typing import TYPE_CHECKING, get_args
+from typing import TYPE_CHECKING, Any, get_args
 
 from hookgate import config as configuration
 from hookgate.assembly.channels.desk import Desk
 from hookgate.config import ConfigError
 from hookgate.protocol.dataclasses import dataclass
-from hookgate.sections.gateway import ChannelSection, Told
+from hookgate.sections.gateway import ChannelSection, WebhookEvent
 
 if TYPE_CHECKING:
     from hookgate.channels.http.server import App
@@ -74,7 +74,7 @@ async def _open_discord(stack: AsyncExitStack, name: str, section: ChannelSectio
     return _platform(await stack.enter_async_context(open_discord(settings, _parts(name, desk))), {})
 
 
-def _platform(channel: PlatformChannel, endpoints: Mapping[str, App]) -> OpenPlatform:
+def _platform(channel: PlatformChannel[Any], endpoints: Mapping[str, App]) -> OpenPlatform:
     from hookgate.channels.platforms.typing import OBSERVED
 
     return OpenPlatform(channel, OBSERVED, channel.hear, endpoints)
@@ -104,7 +104,7 @@ async def _open_webhook(stack: AsyncExitStack, name: str, section: ChannelSectio
     parts = WebhookParts(*asked, *live, desk.journal, desk.media)
     webhook = await stack.enter_async_context(open_webhook(settings, parts))
     endpoints = {settings.path: webhook.endpoint} if webhook.endpoint else {}
-    return OpenPlatform(webhook.channel, get_args(Told), webhook.telling.hear, endpoints)
+    return OpenPlatform(webhook.channel, get_args(WebhookEvent), webhook.telling.hear, endpoints)
 
 
 def _parts(name: str, desk: Desk) -> PlatformParts:

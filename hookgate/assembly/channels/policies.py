@@ -6,8 +6,7 @@ from hookgate.approvals.people import People
 from hookgate.assembly.hooks.opening import people
 from hookgate.loop.doors.door import Door, Quota
 from hookgate.loop.doors.doors import STRANGER, Doors
-from hookgate.loop.doors.pairing import OPERATOR_ROLE
-from hookgate.protocol.approval import Voter
+from hookgate.protocol.approval import OPERATOR_ROLE, Voter
 from hookgate.protocol.chat.channel import ChannelPolicy
 from hookgate.protocol.hook.match import Globs
 from hookgate.sections import Config

@@ -25,7 +25,7 @@ from hookgate.assembly.extensions.tools import OfferedTools, tool_matcher
 from hookgate.assembly.hooks.opening import matcher
 from hookgate.assembly.settings import ExtensionFlags
 from hookgate.channels.printable import one_line
-from hookgate.extensions.discovery import Candidate, Found, Problem
+from hookgate.extensions.discovery import Candidate, FoundExtensions, Problem
 from hookgate.extensions.logs import ExtensionLog, log_file
 from hookgate.extensions.memory import Memory
 from hookgate.hooks.children.mounts import Mounts, Plan
@@ -70,7 +70,9 @@ class Joints:
 class Extensions:
     """`commands` for the gateway, `surfaces` to be run beside it, `inside` and `plans` for the mounts."""
 
-    def __init__(self, config: Config, flags: ExtensionFlags, joints: Joints, found: Found | None = None) -> None:
+    def __init__(
+        self, config: Config, flags: ExtensionFlags, joints: Joints, found: FoundExtensions | None = None
+    ) -> None:
         self._config = config
         self._flags = flags
         self._tools, self._recheck = OfferedTools(joints.registry, joints.brought), joints.recheck
@@ -126,7 +128,7 @@ class Extensions:
     def _named(self, hooks: Container[str]) -> tuple[str, ...]:
         return tuple(plan.spec.name for plan in self.plans if plan.name in hooks)
 
-    async def reload(self, mounts: Mounts, found: Found | None = None) -> None:
+    async def reload(self, mounts: Mounts, found: FoundExtensions | None = None) -> None:
         """Look again, stop all extensions, start what is there now; returns when each is up or has failed.
 
         `found`: what a look has found just now. Raises nothing that an extension does; what could not be loaded is in
@@ -255,7 +257,7 @@ def _closed(hook: SupervisedHook) -> str:
     return f". It guards, so until it is up nothing passes it; {opens}: all does"
 
 
-def _logged(found: Found) -> Found:
+def _logged(found: FoundExtensions) -> FoundExtensions:
     for it in found.shadowed:
         log.info("extension_shadowed", extension=it.entry.name, directory=str(it.entry.directory))
     return found

@@ -16,7 +16,7 @@ from hookgate.config import ConfigError
 from hookgate.extensions.discovery import (
     Candidate,
     Entry,
-    Found,
+    FoundExtensions,
     Judge,
     Places,
     Problem,
@@ -29,7 +29,7 @@ from hookgate.extensions.trust import Standing, Trust
 from hookgate.sections import Config
 
 
-async def looked(config: Config, flags: ExtensionFlags) -> Found:
+async def looked(config: Config, flags: ExtensionFlags) -> FoundExtensions:
     """What is to be loaded, as it lies there now. In a thread where folders must be read whole, since turns may be
     running. Raises ConfigError."""
     entries, problems = _there(config, flags)
@@ -39,7 +39,7 @@ async def looked(config: Config, flags: ExtensionFlags) -> Found:
     return await trio.to_thread.run_sync(arranged, entries, problems, judge, abandon_on_cancel=True)
 
 
-def found_by(config: Config, flags: ExtensionFlags) -> Found:
+def found_by(config: Config, flags: ExtensionFlags) -> FoundExtensions:
     """The same, for those who keep nobody waiting. Raises ConfigError."""
     return arranged(*_there(config, flags), judge_of(config, flags))
 
@@ -62,7 +62,7 @@ def judge_of(config: Config, flags: ExtensionFlags) -> Judge:
     return (flags.trust or Trust(configuration.trust_folder())).standing
 
 
-def unloaded(found: Found) -> tuple[str, ...]:
+def unloaded(found: FoundExtensions) -> tuple[str, ...]:
     """A line for each that is not even tried."""
     return tuple(one_line(it.text) for it in (*found.problems, *found.strangers))
 

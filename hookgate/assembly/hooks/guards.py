@@ -9,10 +9,10 @@ import structlog
 
 from hookgate.guards.edited_tests import TestEditGuard
 from hookgate.guards.fan_out import FanOutGuard
-from hookgate.guards.kept import SpecOf
-from hookgate.guards.loop import Limits, LoopGuard
+from hookgate.guards.loop import LoopGuard, LoopLimits
 from hookgate.guards.plan_first import PlanFirstGuard
 from hookgate.guards.read_first import ReadFirstGuard
+from hookgate.guards.remembered import SpecOf
 from hookgate.guards.shell.guard import TOOL, ShellGuard
 from hookgate.hooks.inside import InsideHook, Judge
 from hookgate.hooks.rules import Mode, Mount, Rules
@@ -76,7 +76,7 @@ def _mount(number: int, guard: _Guard) -> Mount:
 
 
 def _loop(section: LoopSection, spec_of: SpecOf) -> _Guard:
-    limits = Limits(
+    limits = LoopLimits(
         same_advice=section.same_advice,
         same_refuse=section.same_refuse,
         tool_advice=section.tool_advice,

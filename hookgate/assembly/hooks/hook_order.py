@@ -10,7 +10,7 @@ from hookgate.assembly.extensions.extensions import Extensions, Joints
 from hookgate.assembly.hooks.guards import guard_mounts
 from hookgate.assembly.hooks.opening import plans
 from hookgate.assembly.settings import ExtensionFlags
-from hookgate.extensions.discovery import Found
+from hookgate.extensions.discovery import FoundExtensions
 from hookgate.hooks.children.mounts import Plan
 from hookgate.hooks.rules import Mount, Rules
 from hookgate.protocol.dataclasses import dataclass
@@ -62,7 +62,7 @@ def _planned(plan: Plan) -> Link:
     return Link(plan.name, plan.rules, command=tuple(plan.spec.command), rank=plan.rank)
 
 
-def _absent(config: Config, found: Found) -> dict[str, str]:
+def _absent(config: Config, found: FoundExtensions) -> dict[str, str]:
     sections = config.zot.extensions
     enabled = {it.name: it.name not in sections or sections[it.name].enabled for it in found.candidates}
     off = {name: "the configuration does not enable it" for name, on in enabled.items() if not on}

@@ -6,43 +6,22 @@ Guesses from the words alone and from what is there; starts nothing.
 from __future__ import annotations
 
 import os
-import re
 import shlex
 from collections.abc import Iterator
 from contextlib import suppress
 from pathlib import Path
 
+from hookgate.processes.interpreters import INTERPRETERS, PROJECT_TOOLS, SCRIPT_SUFFIXES, SHELLS, program_name
 from hookgate.processes.pipes import Runnable
 from hookgate.tools.kept import real
 
-_SUFFIXES = frozenset(
-    {
-        ".py",
-        ".pyz",
-        ".js",
-        ".mjs",
-        ".cjs",
-        ".ts",
-        ".sh",
-        ".bash",
-        ".rb",
-        ".pl",
-        ".lua",
-        ".php",
-        ".jar",
-        ".go",
-        ".wasm",
-    }
-)
 _BINARIES = frozenset({"bin", ".bin", "Scripts"})
 """Names of folders that hold the programs of what lies round them: a virtual environment, `node_modules`."""
 _LOADED_FROM = (
     *("PYTHONPATH", "PYTHONHOME", "PYTHONSTARTUP", "NODE_PATH", "PERL5LIB", "RUBYLIB", "LUA_PATH", "CLASSPATH"),
     *("LD_PRELOAD", "LD_LIBRARY_PATH"),
 )
-_RUNS_FOLDERS = re.compile(
-    r"(python|pypy)[0-9.]*|node|deno|bun|go|cargo|ruby|perl|php|java|dotnet|uv|npm|pnpm|yarn|poetry"
-)
+_RUNS_FOLDERS = (INTERPRETERS.keys() - SHELLS) | PROJECT_TOOLS
 _FIRST_LINE_BYTES = 256
 
 
@@ -65,7 +44,7 @@ def brought_by(program: Runnable, workspace: Path) -> Iterator[Path]:
 
 def _file(path: Path, workspace: Path) -> Iterator[Path]:
     """A script and its folder: what lies beside it is what it imports. Nothing of a word that names no file."""
-    if path.suffix not in _SUFFIXES and not os.path.isfile(path):
+    if path.suffix not in SCRIPT_SUFFIXES and not os.path.isfile(path):
         return
     yield path
     folder = path.parent.resolve()
@@ -76,7 +55,7 @@ def _file(path: Path, workspace: Path) -> Iterator[Path]:
 
 def _runs_folders(program: Runnable) -> bool:
     """Whether a folder that it is given is a program; to others it may be what they work on."""
-    return any(_RUNS_FOLDERS.fullmatch(Path(word).name) for word in _looked_up(program))
+    return any(program_name(word) in _RUNS_FOLDERS for word in _looked_up(program))
 
 
 def _prefix(path: Path) -> Iterator[Path]:

@@ -18,7 +18,7 @@ _MAX_BYTES = 64 * 1024 * 1024
 
 
 @dataclass(frozen=True)
-class Known:
+class KnownDigests:
     """`digests` are the last ones that are known to be good, by path; empty: it was not there. `roots`: files and
     folders of which they are all that there was."""
 
@@ -30,24 +30,24 @@ class Known:
 class SealFile:
     path: Path
 
-    def read(self) -> Known:
+    def read(self) -> KnownDigests:
         """Nothing where there is no such file, or none that can be read. Blocks."""
         try:
             with self.path.open("rb") as file:
                 kept = decode(file.read(_MAX_BYTES))
         except (OSError, BadMessage):
-            return Known()
+            return KnownDigests()
         members = cast("dict[str, Any]", kept) if isinstance(kept, dict) else {}
         digests, roots = members.get("digests"), members.get("roots")
         if not isinstance(digests, dict) or not isinstance(roots, list):
-            return Known()
+            return KnownDigests()
         texts = {str(path): str(digest) for path, digest in cast("dict[object, object]", digests).items()}
-        return Known(texts, tuple(str(root) for root in cast("list[object]", roots)))
+        return KnownDigests(texts, tuple(str(root) for root in cast("list[object]", roots)))
 
-    def write(self, known: Known) -> None:
+    def write(self, known: KnownDigests) -> None:
         """Whole or not at all; where nothing is known the file goes. Raises OSError. Not synced: each command of a
         tool waits for this, and what must be survived is the end of the process."""
-        if known == Known():
+        if known == KnownDigests():
             self.path.unlink(missing_ok=True)
             return
         self.path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)

@@ -19,7 +19,7 @@ import structlog
 import trio
 
 from hookgate.assembly.keeping.digests import Digests, changed_since
-from hookgate.assembly.keeping.seal_files import Known, SealFile, all_files, own_file
+from hookgate.assembly.keeping.seal_files import KnownDigests, SealFile, all_files, own_file
 from hookgate.processes.guardian.strays import command_begins, command_ended
 
 log = structlog.get_logger("hookgate.seals")
@@ -45,7 +45,7 @@ class Seals:
         self._roots: frozenset[str] = frozenset()
         self._broken: dict[str, str] = {}
         """By path what it held when it was good; empty: it was not there."""
-        self._written = Known()
+        self._written = KnownDigests()
         self._since = 0.0
         self._running = 0
         self._turn = trio.Lock()
@@ -74,7 +74,7 @@ class Seals:
         with self._looking:
             self._take()
             # Should this process be killed, the next one knows what was there.
-            self._keep(Known({**self._good, **self._broken}, tuple(self._roots)))
+            self._keep(KnownDigests({**self._good, **self._broken}, tuple(self._roots)))
             self._since = time.time() - _CLOCK_S
 
     def _take(self) -> None:
@@ -97,7 +97,7 @@ class Seals:
             if new := refusal(tuple(sorted(found.keys() - self._broken.keys()))):
                 log.warning("changed_by_a_command", reason=new)
             self._broken.update(found)
-            self._keep(Known(dict(self._broken)))
+            self._keep(KnownDigests(dict(self._broken)))
 
     def _changed(self, roots: Iterable[str]) -> dict[str, str]:
         """By path what it was before the command that runs. What was not looked at then tells by its time."""
@@ -135,8 +135,8 @@ class Seals:
                 changed = differing(known.digests, now)
                 self._broken.update({path: good for path, good in changed.items() if _within(path, roots)})
                 if not file.alive:
-                    self._keep(Known(dict(self._broken)))
-                    self._write(file, Known({it: changed[it] for it in changed if _is_others(it, roots)}))
+                    self._keep(KnownDigests(dict(self._broken)))
+                    self._write(file, KnownDigests({it: changed[it] for it in changed if _is_others(it, roots)}))
 
     def roots(self) -> tuple[str, ...]:
         """All that counts now. Blocks a little."""
@@ -155,7 +155,7 @@ class Seals:
                 roots = frozenset(known.roots)
                 mine = {it: digest for it, digest in digests.items() if it in known.digests or _within(it, roots)}
                 if mine:
-                    file.write(Known({**known.digests, **mine}, known.roots))
+                    file.write(KnownDigests({**known.digests, **mine}, known.roots))
             self._good.update(digests)
             for path in digests:
                 self._broken.pop(path, None)
@@ -164,11 +164,11 @@ class Seals:
         """What is broken stays known to the next start."""
         with self._looking:
             self._learn()
-            self._keep(Known(dict(self._broken)))
+            self._keep(KnownDigests(dict(self._broken)))
 
     def _learn(self) -> None:
         """Somebody may have vouched meanwhile: then the file holds other digests than were put there."""
-        if self._written == Known():
+        if self._written == KnownDigests():
             return
         known = self._file.read()
         for path, digest in known.digests.items():
@@ -177,11 +177,11 @@ class Seals:
                 self._broken.pop(path, None)
         self._written = known
 
-    def _keep(self, known: Known) -> None:
+    def _keep(self, known: KnownDigests) -> None:
         if known != self._written and self._write(self._file, known):
             self._written = known
 
-    def _write(self, file: SealFile, known: Known) -> bool:
+    def _write(self, file: SealFile, known: KnownDigests) -> bool:
         try:
             file.write(known)
         except OSError as error:

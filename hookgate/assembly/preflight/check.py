@@ -8,6 +8,8 @@ from pathlib import Path
 from shutil import which
 
 from hookgate import config as configuration
+from hookgate.assembly.preflight.failing_open import failing_open, open_guard
+from hookgate.assembly.preflight.naming import strange_names
 from hookgate.assembly.preflight.startable import missing
 from hookgate.assembly.scripts import read_script
 from hookgate.assembly.tools.opening import selection
@@ -71,6 +73,14 @@ def _check_script(provider: str, file: Path) -> None:
         raise ConfigError(f"providers.{provider}.script: {error}") from None
 
 
+def odd(config: Config) -> Iterator[str]:
+    """A line for all that starts and is not what was meant, as far as that can be told: names that cover nothing,
+    variables that pass nothing, guards that let calls through."""
+    yield from strange_names(config)
+    yield from _unpassable(config)
+    yield from map(open_guard, failing_open(config))
+
+
 def unset(config: Config) -> Iterator[str]:
     """A line for each variable without which `serve` does not start, and that is not there."""
     for name, channel in config.channels.items():
@@ -79,7 +89,7 @@ def unset(config: Config) -> Iterator[str]:
                 yield f"channels.{name}.{key}: {variable} is not set: {NO_START}"
 
 
-def unpassable(config: Config) -> Iterator[str]:
+def _unpassable(config: Config) -> Iterator[str]:
     """A line for each name of an `env_pass` that no variable has, as a person writes one."""
     processes = {f"hooks.processes.{name}": it.env_pass for name, it in config.hooks.processes.items()}
     servers = {f"mcp.servers.{name}": it.env_pass for name, it in config.mcp.servers.items()}

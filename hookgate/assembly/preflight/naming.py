@@ -58,7 +58,7 @@ def refuse_faults(faults: Iterable[Fault]) -> list[str]:
     return notes
 
 
-def _rules_faults(config: Config, known: Known, later: bool) -> Iterator[Fault]:
+def _rules_faults(config: Config, known: KnownTools, later: bool) -> Iterator[Fault]:
     for number, rule in enumerate(config.approvals):
         for pattern in rule.tools:
             if why := known.stranger(pattern):
@@ -66,7 +66,7 @@ def _rules_faults(config: Config, known: Known, later: bool) -> Iterator[Fault]:
         yield from _words_of_people(config, f"approvals.{number}", rule, guards=True)
 
 
-def _hooks_faults(config: Config, base: Path, known: Known, later: bool) -> Iterator[Fault]:
+def _hooks_faults(config: Config, base: Path, known: KnownTools, later: bool) -> Iterator[Fault]:
     programs = {plan.name: plan.spec for plan in plans(config, base)}
     for name, section in config.hooks.processes.items():
         place, guards = f"hooks.processes.{name}", _guards_unsaid(section)
@@ -201,8 +201,8 @@ def _no_model(place: str, patterns: tuple[str, ...], providers: Iterable[str]) -
             yield f"{place}: {pattern!r} covers no model of a provider that is configured; they are PROVIDER/MODEL"
 
 
-def known_names(config: Config) -> Known:
-    return Known(tuple(config.mcp.servers), tuple(config.hooks.processes))
+def known_names(config: Config) -> KnownTools:
+    return KnownTools(tuple(config.mcp.servers), tuple(config.hooks.processes))
 
 
 def strange_tools(config: Config, patterns: Iterable[str], more: Iterable[str] = ()) -> Iterator[str]:
@@ -210,7 +210,7 @@ def strange_tools(config: Config, patterns: Iterable[str], more: Iterable[str] =
     return _strange(replace(known_names(config), more=tuple(more)), patterns)
 
 
-def _strange(known: Known, patterns: Iterable[str]) -> Iterator[str]:
+def _strange(known: KnownTools, patterns: Iterable[str]) -> Iterator[str]:
     return (f"{pattern!r} {why}" for pattern in patterns if (why := known.stranger(pattern)))
 
 
@@ -222,7 +222,7 @@ def _patterns(config: Config) -> Mapping[str, tuple[str, ...]]:
 
 
 @dataclass(frozen=True)
-class Known:
+class KnownTools:
     """`servers` and `hooks` by the names that the configuration gives them; `more`: tools besides the built-in
     ones."""
 

@@ -3,17 +3,13 @@
 from __future__ import annotations
 
 import os
-import re
 from collections.abc import Iterator
+from itertools import pairwise
 from pathlib import Path
 from shutil import which
 
+from hookgate.processes.interpreters import INTERPRETERS, SCRIPT_SUFFIXES, Interpreter, gives_code, program_name
 from hookgate.processes.pipes import Runnable
-
-_INTERPRETERS = re.compile(r"(?:python|pypy|perl|ruby|node|nodejs|deno|bun|php|lua|bash|dash|zsh|sh|Rscript)[0-9.]*")
-_SCRIPT = re.compile(r"[^\s=:]+\.(?:py|pyz|pl|rb|js|mjs|cjs|ts|mts|php|lua|sh|bash|zsh|r|R|jar|jq|awk|tcl)")
-_CODE = {"-c", "-e", "-m", "-p", "-E", "-r", "--eval", "--print", "-"}
-"""What follows one of these is code, or a module."""
 
 
 def missing(program: Runnable) -> str:
@@ -29,21 +25,25 @@ def missing(program: Runnable) -> str:
             return f"command: {first!r} is not executable"
     elif not which(first, path=program.environment.get("PATH")):
         return f"command: {first!r} cannot be found"
-    gone = next((word for word in _scripts(program.command) if not os.path.exists(folder / word)), "")
+    gone = next(_absent(program.command, folder), "")
     return f"command: {gone!r} is not there" if gone else ""
 
 
-def _scripts(command: tuple[str, ...]) -> Iterator[str]:
-    """The arguments that look like files that are read: the first of an interpreter, and scripts by their names."""
-    interprets, before = False, False
-    for number, word in enumerate(command):
-        if interprets and word in _CODE:
+def _absent(command: tuple[str, ...], folder: Path) -> Iterator[str]:
+    """Which arguments look like files that are read, and are none: the first of an interpreter, and scripts by their
+    names. What comes behind code is the code's own."""
+    running: Interpreter | None = None
+    for before, word in pairwise(command):
+        started = INTERPRETERS.get(program_name(before))
+        running = started or running
+        if running and (word == "-" or gives_code(word, running.code)):
             return
-        if number and not word.startswith("-") and (_SCRIPT.fullmatch(word) or (before and _plain(word))):
-            yield word
-        before = bool(_INTERPRETERS.fullmatch(Path(word).name))
-        interprets = interprets or before
+        first = started if started and not started.verb else None
+        if _plain(word) and (first or Path(word).suffix in SCRIPT_SUFFIXES):
+            ends = ("", *(first.omitted if first else ()))
+            if not any(os.path.exists(folder / f"{word}{end}") for end in ends):
+                yield word
 
 
 def _plain(word: str) -> bool:
-    return bool(word) and not any(mark.isspace() or mark in "=:" for mark in word)
+    return not word.startswith("-") and bool(word) and not any(mark.isspace() or mark in "=:" for mark in word)

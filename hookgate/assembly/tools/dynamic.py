@@ -34,7 +34,7 @@ from hookgate.tools.dynamic.shelf import Shelf
 from hookgate.tools.dynamic.workshop import UNREGISTER_TOOL, Terms, Workshop, open_workshop
 from hookgate.tools.kept import Kept
 from hookgate.tools.registry import Registry
-from hookgate.tools.shell.sandbox import Limits, Sandbox, open_shelter
+from hookgate.tools.shell.sandbox import Sandbox, SandboxOptions, open_shelter
 
 ASKED_ABOUT = (NEW_TOOL, UNREGISTER_TOOL)
 """A person says yes to each call."""
@@ -124,7 +124,7 @@ def _key(workspace: Path) -> str:
 @asynccontextmanager
 async def open_walls(config: Config, folder: Path) -> AsyncGenerator[Sandbox]:
     """The sandbox that each run of a tool gets a copy of; `folder` is where kept tools live."""
-    limits, kept = Limits(config.tools.sandbox, False), Kept(hidden=hidden_paths(config))
+    limits, kept = SandboxOptions(config.tools.sandbox, False), Kept(hidden=hidden_paths(config))
     await trio.to_thread.run_sync(partial(folder.mkdir, mode=0o700, parents=True, exist_ok=True))
     async with open_shelter(folder, configuration.base_environment(), limits, lambda: kept) as shelter:
         yield await shelter.chosen()
@@ -137,7 +137,7 @@ def _terms(config: Config) -> Terms:
 
 
 @dataclass(frozen=True)
-class Shown:
+class ApprovalText:
     """What a rule tells a person of a call. Equal for the same workshop, so that a reload sees the same rule."""
 
     workshop: Workshop
@@ -148,7 +148,7 @@ class Shown:
 
 @dataclass(frozen=True)
 class Forever:
-    """What a person may allow for always; equal as `Shown` is."""
+    """What a person may allow for always; equal as `ApprovalText` is."""
 
     workshop: Workshop
 
@@ -163,4 +163,4 @@ def dynamic_rules(config: Config, workshop: Workshop | None = None) -> tuple[Rul
     match = Matcher({"tools": Globs(ASKED_ABOUT)})
     if workshop is None:
         return (Rule("dynamic", match, once=True),)
-    return (Rule("dynamic", match, describe=Shown(workshop), once=True, lasting=Forever(workshop)),)
+    return (Rule("dynamic", match, describe=ApprovalText(workshop), once=True, lasting=Forever(workshop)),)

@@ -19,8 +19,8 @@ from hookgate.sections.tools import McpSection
 from hookgate.tools.mcp.connect_request import approval_text
 from hookgate.tools.mcp.connections import Connections, open_connections
 from hookgate.tools.mcp.manage import APPROVED, McpConnect, McpDisconnect, McpList
-from hookgate.tools.mcp.roster import Place, Roster
-from hookgate.tools.mcp.server import ServerSpec, Told
+from hookgate.tools.mcp.roster import Roster, ServerSurroundings
+from hookgate.tools.mcp.server import ServerListeners, ServerSpec
 from hookgate.tools.mcp.transport import sdk
 from hookgate.tools.registry import Registry
 
@@ -31,7 +31,7 @@ class McpParts:
 
     registry: Registry
     workspace: Path
-    told: Told
+    told: ServerListeners
     catalog: Catalog | None = None
     rechecks: Rechecks | None = None
 
@@ -57,7 +57,7 @@ async def open_mcp(config: Config, base: Path, parts: McpParts) -> AsyncGenerato
 def make_roster(config: Config, connections: Connections, parts: McpParts, configured: Iterable[str]) -> Roster:
     """`configured`: the names of the operator's servers that are enabled."""
     secret = partial(_secret, config.guards.redaction.secret_env)
-    place = Place(parts.workspace, configuration.base_environment(), secret)
+    place = ServerSurroundings(parts.workspace, configuration.base_environment(), secret)
     return Roster(connections, parts.catalog, place, frozenset(configured))
 
 

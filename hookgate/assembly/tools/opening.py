@@ -37,10 +37,9 @@ from hookgate.tools.builtin.bash import SPEC as BASH
 from hookgate.tools.files.workspace import Workspace
 from hookgate.tools.memo import Budget
 from hookgate.tools.registry import Registry
-from hookgate.tools.select import Limits as Shipped
-from hookgate.tools.select import Preference, Selection
+from hookgate.tools.select import Preference, Selection, SelectionLimits
 from hookgate.tools.shell.background import Background, open_background
-from hookgate.tools.shell.sandbox import Limits, Shelter, open_shelter
+from hookgate.tools.shell.sandbox import SandboxOptions, Shelter, open_shelter
 
 if TYPE_CHECKING:
     from hookgate.assembly.tools.turn_diff import Recorder
@@ -126,7 +125,7 @@ async def _open_walls(stack: AsyncExitStack, settings: Settings, keeping: Keepin
     # There from the first run on: what is not there a sandbox cannot hide.
     with suppress(OSError):
         configuration.runtime_directory().mkdir(mode=0o700, parents=True, exist_ok=True)
-    limits = Limits(section.sandbox, section.sandbox_network == "open")
+    limits = SandboxOptions(section.sandbox, section.sandbox_network == "open")
     folder, environment = configuration.workspace_folder(config), configuration.base_environment()
     sandbox = await stack.enter_async_context(open_shelter(folder, environment, limits, keeping))
     seals = Seals(keeping.sealed, seals_folder())
@@ -195,7 +194,9 @@ def selection(section: ToolsSection, registry: Registry) -> Selection:
     preferences = (
         Preference(it.tools, it.channels, it.enabled, it.weight, it.overrides) for it in section.preferences
     )
-    made = Selection(preferences, Shipped(section.max_tools, section.max_tokens, section.pinned), section.aliases)
+    made = Selection(
+        preferences, SelectionLimits(section.max_tools, section.max_tokens, section.pinned), section.aliases
+    )
     try:
         made.check(registry.snapshot())
     except ValueError as error:
@@ -223,9 +224,9 @@ async def open_more_tools(stack: AsyncExitStack, settings: Settings, tools: Tool
         workshop = await stack.enter_async_context(open_dynamic(config, tools.registry, tools.catalog))
     if config.mcp.servers or config.mcp.model_may_connect:
         from hookgate.assembly.tools.mcp import McpParts, open_mcp
-        from hookgate.tools.mcp.server import Told
+        from hookgate.tools.mcp.server import ServerListeners
 
-        told = Told(on_notification=lambda connection, _method, text: tell(f"mcp:{connection}", text))
+        told = ServerListeners(on_notification=lambda connection, _method, text: tell(f"mcp:{connection}", text))
         workspace, rechecks = configuration.workspace_folder(config), tools.rechecks
         parts = McpParts(tools.registry, workspace, told, tools.catalog, rechecks)
         roster = await stack.enter_async_context(open_mcp(config, settings.base, parts))

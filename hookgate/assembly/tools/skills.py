@@ -27,8 +27,8 @@ from hookgate.tools.registry import Registry
 
 if TYPE_CHECKING:
     from hookgate.assembly.extensions.extensions import Extensions
-    from hookgate.extensions.discovery import Found as FoundExtensions
-    from hookgate.skills.shelf import Found, Problem, Shelf
+    from hookgate.extensions.discovery import FoundExtensions
+    from hookgate.skills.shelf import FoundSkills, Problem, Shelf
     from hookgate.skills.skill import Skill
 
 log = structlog.get_logger("hookgate.skills")
@@ -88,7 +88,7 @@ class Skills:
         self._told.update(texts)
         return texts
 
-    def refresh(self) -> Found:
+    def refresh(self) -> FoundSkills:
         """Offer what is there now."""
         return self._taken(self._look())
 
@@ -97,13 +97,13 @@ class Skills:
         # Abandoned when cancelled: a folder on a dead network disk may never answer.
         self._taken(await trio.to_thread.run_sync(self._look, abandon_on_cancel=True))
 
-    def _taken(self, found: Found) -> Found:
+    def _taken(self, found: FoundSkills) -> FoundSkills:
         if found.skills != self._offered:
             self._offer(found)
             self._offered = found.skills
         return found
 
-    def _offer(self, found: Found) -> None:
+    def _offer(self, found: FoundSkills) -> None:
         from hookgate.skills.tool import SkillTool, skill_spec
 
         for it in found.shadowed:
@@ -136,7 +136,7 @@ class Skills:
         else:
             log.warning("skill_not_loaded", folder=str(problem.folder), reason=problem.reason)
 
-    def _look(self) -> Found:
+    def _look(self) -> FoundSkills:
         from hookgate.skills.shelf import Shelf, believed
 
         self._shelf = self._shelf or Shelf()

@@ -21,15 +21,15 @@ from hookgate.tools.errors import ToolError
 from hookgate.tools.files.diffs import Content, diff
 from hookgate.tools.files.files import opened
 from hookgate.tools.files.observe_paths import Parts, named_paths, shown_path
-from hookgate.tools.files.observe_scan import Limits, Scan, scan
-from hookgate.tools.files.workspace import Place, Workspace
+from hookgate.tools.files.observe_scan import Scan, ScanLimits, scan
+from hookgate.tools.files.workspace import Workspace, WorkspacePath
 
 MAX_LINES = 500
 MAX_FILE_BYTES = 1024 * 1024
 MAX_KEPT_BYTES = 32 * 1024 * 1024
 _READING_S = 0.2
-_NAMED = Limits(hashed=0, crowded=False)
-_WHOLE = Limits(entries=5000, seconds=0.5, hashed=0, crowded=False)
+_NAMED = ScanLimits(hashed=0, crowded=False)
+_WHOLE = ScanLimits(entries=5000, seconds=0.5, hashed=0, crowded=False)
 _PATIENCE_S = 2.0
 _SAY_WHAT_THEY_CHANGE = frozenset({"write", "edit"})
 
@@ -143,7 +143,7 @@ class Recorder:
     def _read(self, parts: Parts, room: int = MAX_KEPT_BYTES) -> Content | None:
         """None where there is nothing, or nothing that has content."""
         try:
-            with opened(self._workspace, Place(shown_path(parts), parts), "diff") as file:
+            with opened(self._workspace, WorkspacePath(shown_path(parts), parts), "diff") as file:
                 status = os.fstat(file.fileno())
                 data = file.read(status.st_size) if status.st_size <= min(MAX_FILE_BYTES, room) else None
                 return Content(status.st_size, data, (status.st_ino, status.st_mtime_ns))

@@ -15,7 +15,7 @@ from urllib.parse import urlsplit
 
 import trio
 
-from hookgate.channels.discord.limits import Limits
+from hookgate.channels.discord.limits import RateLimits
 from hookgate.channels.platforms import failing
 from hookgate.channels.platforms.requests import (
     MAX_ANSWER,
@@ -78,7 +78,7 @@ class Api:
         self.server = sha256(base.rstrip("/").encode()).hexdigest()[:12]
         self._base, self._requests = base.rstrip("/"), requests
         self._token = {"Authorization": f"Bot {token}"}
-        self._limits = Limits(trio.current_time)
+        self._limits = RateLimits(trio.current_time)
         self._hosts = CDN if base.startswith("https:") else (urlsplit(base).hostname,)
 
     async def call(self, route: Route, body: object = None, files: Sequence[Upload] = (), query: str = "") -> object:

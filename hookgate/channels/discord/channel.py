@@ -9,19 +9,15 @@ from collections.abc import Awaitable, Callable, Iterator, Sequence
 from functools import partial
 
 from hookgate.channels.discord.api import CALL_S, PATIENCE_S, UPLOAD_S
-from hookgate.channels.discord.connection import Connection
 from hookgate.channels.discord.incoming.inbox import MAX_FILE
 from hookgate.channels.discord.outgoing.formatting import formatted
 from hookgate.channels.discord.outgoing.messages import MOST, Messages
-from hookgate.channels.platforms.asking import ApprovalCards
 from hookgate.channels.platforms.channel import PlatformChannel
 from hookgate.channels.platforms.files import File, filename
 from hookgate.channels.platforms.outgoing import replied_to
 from hookgate.channels.platforms.requests import Upload
-from hookgate.channels.platforms.typing import Typing
 from hookgate.protocol.chat import Chat, Outbound
 from hookgate.protocol.chat.channel import ChannelLimits, Undelivered
-from hookgate.protocol.chat.media import MediaStore
 
 # Of the 2,000 characters that the platform takes, some are for a mark and for what formatting adds.
 LIMITS = ChannelLimits(
@@ -35,27 +31,15 @@ MOST_FILES, MOST_BYTES = 10, 24_000_000
 """Of one message."""
 
 
-class DiscordChannel(PlatformChannel):
+class DiscordChannel(PlatformChannel[Messages]):
     """Text and files go together where that is one message."""
 
     limits = LIMITS
 
-    def __init__(
-        self,
-        name: str,
-        messages: Messages,
-        asking: ApprovalCards,
-        typing: Typing,
-        connection: Connection,
-        media: MediaStore,
-    ) -> None:
-        super().__init__(name, asking, typing, connection, media)
-        self._messages = messages
-
     def steps(
         self, outbound: Outbound, key: str, text: str, files: Sequence[File]
     ) -> Sequence[Callable[[], Awaitable[str]]]:
-        post, first = self._messages.post, (formatted(text, MOST), replied_to(outbound))
+        post, first = self._outgoing.post, (formatted(text, MOST), replied_to(outbound))
         groups = list(_groups(files)) or [()]
         steps = list[Callable[[], Awaitable[str]]]()
         for number, group in enumerate(groups):
@@ -71,7 +55,7 @@ class DiscordChannel(PlatformChannel):
         return first
 
     async def change(self, chat: Chat, id_: str, text: str) -> None:
-        await self._messages.edit(chat, id_, formatted(text, MOST))
+        await self._outgoing.edit(chat, id_, formatted(text, MOST))
 
 
 def _groups(files: Sequence[File]) -> Iterator[tuple[Upload, ...]]:

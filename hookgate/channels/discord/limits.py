@@ -27,7 +27,7 @@ class _Bucket:
     anew: float
 
 
-class Limits:
+class RateLimits:
     """A route is a method and a path without its ids; `major` the id that it has a bucket of its own for. `clock`:
     seconds that never go back."""
 

@@ -10,10 +10,10 @@ from starlette.requests import Request
 from hookgate.channels.http.keys import Keys
 from hookgate.channels.http.requests import HttpRefused, wait
 from hookgate.processes.rates import Rate
+from hookgate.protocol.approval import OPERATOR_ROLE
 from hookgate.protocol.journal.keys import Key
 
 SCHEME = "bearer"
-OPERATOR_ROLE = "operator"
 NOT_FOR_THIS = "insufficient_scope"
 
 

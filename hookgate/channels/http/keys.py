@@ -7,7 +7,6 @@ A key is found by its hash in a table: how long that takes says nothing of any o
 from __future__ import annotations
 
 import hashlib
-import re
 import secrets
 from collections.abc import Callable, Generator
 from contextlib import contextmanager
@@ -18,10 +17,10 @@ import trio
 from hookgate.protocol.approval import OPERATOR
 from hookgate.protocol.journal.interfaces import Journal
 from hookgate.protocol.journal.keys import Key
+from hookgate.protocol.journal.people import NAME
 
 PREFIX = "hg_"
 """By which people, and what looks for secrets, know one."""
-NAME = re.compile(r"[A-Za-z0-9_.-]{1,64}")
 KEYS = "keys"
 """What gateways tell each other of, where one makes a key or revokes one."""
 MOST = 1000

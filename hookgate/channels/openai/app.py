@@ -23,7 +23,7 @@ from hookgate.channels.openai.asking import Posted, RequestReader
 from hookgate.channels.openai.completions.chunks import Completion
 from hookgate.channels.openai.completions.wire import read_completion_request
 from hookgate.channels.openai.errors import ApiError, bad_request, turn_failed
-from hookgate.channels.openai.identity import Place, agent_of, call_id, response_id
+from hookgate.channels.openai.identity import Addressed, agent_of, call_id, response_id
 from hookgate.channels.openai.load import Load
 from hookgate.channels.openai.responses.events import Response
 from hookgate.channels.openai.responses.wire import ResponseRequest, read_response_request
@@ -147,7 +147,7 @@ class OpenAIApi:
         named, (chat, exchanges, at) = await self._known(request)
         if exchanges[at].outcome is None:
             raise bad_request("it is still worked on: it can go once it is answered", "id", "response_in_progress")
-        if len(exchanges) > 1 or not Place(chat, "").alone:
+        if len(exchanges) > 1 or not Addressed(chat, "").alone:
             why = (
                 "it is part of a conversation, which would go with it: hookgate sessions forget, or a day, ends that"
             )

@@ -15,8 +15,8 @@ from hookgate.channels.openai.identity import (
     IDEMPOTENCY,
     KEYED,
     RETRIES,
+    Addressed,
     Identity,
-    Place,
     agent_of,
     chat_of,
     identify,
@@ -24,10 +24,8 @@ from hookgate.channels.openai.identity import (
     named_response,
     place,
 )
-from hookgate.channels.openai.responses.said import read_input, response_options
-from hookgate.channels.openai.responses.wire import ResponseRequest
-from hookgate.channels.openai.said import (
-    Said,
+from hookgate.channels.openai.request_messages import (
+    RequestMessages,
     Tail,
     check_history,
     joined,
@@ -36,6 +34,8 @@ from hookgate.channels.openai.said import (
     read_messages,
     tools_of,
 )
+from hookgate.channels.openai.responses.messages import read_input, response_options
+from hookgate.channels.openai.responses.wire import ResponseRequest
 from hookgate.channels.openai.settings import DEFAULT_MODEL, OpenAIParts, OpenAISettings
 from hookgate.channels.openai.wire import Function
 from hookgate.protocol.chat import Chat, Inbound
@@ -57,7 +57,7 @@ class PlacedRequest:
     """`exchanges`: what was said there before, where the request goes on with something. `repeats`: its client may
     send it again by itself; `kept`: that, or what comes next, may be much later."""
 
-    place: Place
+    place: Addressed
     inbound: Inbound
     exchanges: tuple[Exchange, ...] = ()
     repeats: bool = False
@@ -116,12 +116,12 @@ class RequestReader:
                 told = f"there is no response {request.previous_response_id!r} here, or not any more"
                 raise bad_request(told, "previous_response_id", "previous_response_not_found")
             chat, exchanges, at = before
-            if (again := _known(exchanges[at + 1 :], Place(chat, where.message), identity)) is not None:
-                return PlacedRequest(Place(chat, again.message_id), again, (), True)
+            if (again := _known(exchanges[at + 1 :], Addressed(chat, where.message), identity)) is not None:
+                return PlacedRequest(Addressed(chat, again.message_id), again, (), True)
             said = replace(said, messages=tuple(map(_as_known, said.messages)))
             if agent_of(chat) == agent and at == len(exchanges) - 1:
                 given = replace(given, identity=replace(identity, keeper="server"))
-                return await self._asked(posted, given, Place(chat, where.message), said, exchanges)
+                return await self._asked(posted, given, Addressed(chat, where.message), said, exchanges)
             # Something was said after it already, or to another agent: that stays, and this goes another way.
             history = (entry.message for it in exchanges[: at + 1] for _, entry in it.entries)
             return await self._asked(posted, given, where, replace(said, messages=(*history, *said.messages)), ())
@@ -140,13 +140,13 @@ class RequestReader:
         return None if at is None else (chat, exchanges, at)
 
     async def _asked(
-        self, posted: Posted, given: _Given, where: Place, said: Said, exchanges: tuple[Exchange, ...]
+        self, posted: Posted, given: _Given, where: Addressed, said: RequestMessages, exchanges: tuple[Exchange, ...]
     ) -> PlacedRequest:
         identity = given.identity
         may_repeat = identity.key != "" or RETRIES in posted.headers
         before = exchanges or await self._before(where, identity)
         if (known := _known(before, where, identity)) is not None:
-            return PlacedRequest(Place(known.chat, known.message_id), known, (), True)
+            return PlacedRequest(Addressed(known.chat, known.message_id), known, (), True)
         tail = await self._kept(self._tail(said, exchanges, identity), where.chat)
         choice = given.options.get("tool_choice")
         ours = self._parts.tools(where.chat) if given.functions or choice is not None else ()
@@ -177,14 +177,16 @@ class RequestReader:
     async def conversation(self, chat: Chat) -> Conversation:
         return await self._parts.journal.intake.conversation(chat.session_key, self._parts.agent(chat))
 
-    def _tail(self, said: Said, exchanges: Sequence[Exchange], identity: Identity) -> Tail:
+    def _tail(self, said: RequestMessages, exchanges: Sequence[Exchange], identity: Identity) -> Tail:
         if exchanges or identity.keeper == "server":
             return new_tail(said.messages, exchanges, identity.keeper)
         before, text, media = joined(said.messages)
         check_history(before)
         return Tail(before, text, media)
 
-    async def _linked(self, where: Place, agent: str, said: Said) -> tuple[Place, Said, tuple[Exchange, ...]] | None:
+    async def _linked(
+        self, where: Addressed, agent: str, said: RequestMessages
+    ) -> tuple[Addressed, RequestMessages, tuple[Exchange, ...]] | None:
         """Results of calls that a request of its own has led to: it goes on where the calls are known."""
         results = [it for it in said.messages if it.role == "tool"]
         session, _ = named_call(results[-1].tool_call_id) if results else ("", "")
@@ -194,15 +196,15 @@ class RequestReader:
         exchanges = await self.said(chat)
         if not exchanges:
             return None
-        return Place(chat, where.message), replace(said, messages=tuple(map(_as_known, said.messages))), exchanges
+        return Addressed(chat, where.message), replace(said, messages=tuple(map(_as_known, said.messages))), exchanges
 
-    async def _before(self, where: Place, identity: Identity) -> tuple[Exchange, ...]:
+    async def _before(self, where: Addressed, identity: Identity) -> tuple[Exchange, ...]:
         """Where the same request has led to, of those that go on with nothing."""
         if identity.key:
             return await self.said(where.chat)
         return await self._alike(where) if identity.repeats else ()
 
-    async def _alike(self, where: Place) -> tuple[Exchange, ...]:
+    async def _alike(self, where: Addressed) -> tuple[Exchange, ...]:
         """What the last request of its own led to that was the same."""
         alone = f"{where.chat.thread.partition(ALONE)[0]}{ALONE}{_same(where)}"
         prefix = replace(where.chat, thread=alone).session_key
@@ -237,11 +239,11 @@ def _as_known(message: Message) -> Message:
     return replace(message, tool_calls=calls, tool_call_id=named_call(message.tool_call_id)[1])
 
 
-def _same(where: Place) -> str:
+def _same(where: Addressed) -> str:
     return where.message.rpartition("-")[0]
 
 
-def _known(exchanges: Sequence[Exchange], where: Place, identity: Identity) -> Inbound | None:
+def _known(exchanges: Sequence[Exchange], where: Addressed, identity: Identity) -> Inbound | None:
     """The message that this one is once more, whatever has become of it but a refusal. Raises ApiError."""
     for it in reversed(exchanges):
         said, recent = it.inbound, time() - it.at < REPEATED_S

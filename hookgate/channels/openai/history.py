@@ -10,7 +10,7 @@ from itertools import islice, pairwise
 from typing import Literal
 
 from hookgate.channels.openai.errors import bad_request
-from hookgate.channels.openai.said import BETWEEN, Tail, check_history, joined
+from hookgate.channels.openai.request_messages import BETWEEN, Tail, check_history, joined
 from hookgate.protocol.dataclasses import dataclass
 from hookgate.protocol.journal.replies import open_calls
 from hookgate.protocol.journal.views import Exchange

@@ -85,7 +85,7 @@ def fingerprint(*parts: str | bytes) -> str:
 
 
 @dataclass(frozen=True, slots=True)
-class Place:
+class Addressed:
     """Where a request is said: its chat, and the id of its message."""
 
     chat: Chat
@@ -101,14 +101,14 @@ class Place:
         return self.chat.thread.partition("/")[2]
 
 
-def place(channel: str, user: str, agent: str, identity: Identity, digest: str) -> Place:
+def place(channel: str, user: str, agent: str, identity: Identity, digest: str) -> Addressed:
     """`agent`: the one that the client has chosen; empty: none. `digest`: of the body."""
     same = fingerprint(user, identity.key or digest)
     message = f"{same}-{KEYED}{digest[:24]}" if identity.key else f"{same}-{token_hex(4)}"
     # What has a key of its own has one conversation, whatever it asks there.
     alone = f"{same}-{KEYED}" if identity.key else message
     session = identity.session or f"{ALONE}{same}{fingerprint(alone)[:8]}"
-    return Place(chat_of(channel, user, agent, session), message)
+    return Addressed(chat_of(channel, user, agent, session), message)
 
 
 def chat_of(channel: str, user: str, agent: str, session: str) -> Chat:
@@ -132,7 +132,7 @@ def named_call(call: str) -> tuple[str, str]:
     return (f"{ALONE}{found[1]}", found[2]) if found else ("", call)
 
 
-def response_id(where: Place) -> str:
+def response_id(where: Addressed) -> str:
     """It names the conversation and the message, to whoever has the key."""
     named = urlsafe_b64encode(f"{where.chat.thread}|{where.message}".encode()).decode()
     return f"resp_{named.rstrip('=')}"

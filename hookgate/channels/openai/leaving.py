@@ -8,7 +8,7 @@ import structlog
 import trio
 
 from hookgate.channels.openai.channel import OpenAIChannel
-from hookgate.channels.openai.identity import Place
+from hookgate.channels.openai.identity import Addressed
 from hookgate.channels.openai.settings import OpenAIParts
 from hookgate.protocol.chat import LEFT, Inbound
 from hookgate.protocol.dataclasses import dataclass
@@ -22,7 +22,7 @@ AGAIN_S = 12.0
 
 @dataclass(frozen=True, slots=True)
 class Left:
-    place: Place
+    place: Addressed
     accepted: Accepted
     may_repeat: bool
 

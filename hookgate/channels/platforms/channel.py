@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Awaitable, Callable, Sequence
+from typing import Generic, TypeVar
 
 from hookgate.channels.platforms.asking import ApprovalCards
 from hookgate.channels.platforms.files import File, read_files
@@ -19,14 +20,19 @@ from hookgate.protocol.chat.channel import ChannelLimits, ChannelState
 from hookgate.protocol.chat.media import MediaStore
 from hookgate.protocol.events.event import Event
 
+T = TypeVar("T")
 
-class PlatformChannel(ABC):
+
+class PlatformChannel(ABC, Generic[T]):
+    """`outgoing`: what brings messages of this platform there."""
+
     limits: ChannelLimits
 
     def __init__(
-        self, name: str, asking: ApprovalCards, typing: Typing, connection: Connecting, media: MediaStore
+        self, name: str, outgoing: T, asking: ApprovalCards, typing: Typing, connection: Connecting, media: MediaStore
     ) -> None:
         self.name = name
+        self._outgoing = outgoing
         self._asking, self._typing = asking, typing
         self._connection, self._media = connection, media
         self._begun = Begun()
@@ -68,13 +74,13 @@ class PlatformChannel(ABC):
         else:
             await self.change(outbound.chat, first, written(outbound))
 
-    def stream(self, chat: Chat, text: str) -> None:  # noqa: B027 - nothing is to be done
+    def stream(self, chat: Chat, text: str) -> None:
         """Shown by `edit`."""
 
-    def end_stream(self, chat: Chat) -> None:  # noqa: B027 - nothing is to be done
+    def end_stream(self, chat: Chat) -> None:
         """Shown by `edit`."""
 
-    def restart_stream(self, chat: Chat) -> None:  # noqa: B027 - nothing is to be done
+    def restart_stream(self, chat: Chat) -> None:
         """Shown by `edit`."""
 
     def shows_whole(self, request: ApprovalRequest) -> bool:

@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 import trio
 
-from hookgate.channels.platforms.said import Attachment, Said
+from hookgate.channels.platforms.message import Attachment, PlatformMessage
 from hookgate.protocol.chat import Chat
 from hookgate.protocol.chat.media import MediaRefused, MediaStore, file_name, inline, media_reference
 from hookgate.protocol.dataclasses import replace
@@ -57,7 +57,7 @@ class Unfetched(Exception):
 
 
 async def keep_attachments(
-    store: MediaStore, said: Said, most: int, fetch: Callable[[Attachment], Awaitable[bytes]]
+    store: MediaStore, said: PlatformMessage, most: int, fetch: Callable[[Attachment], Awaitable[bytes]]
 ) -> tuple[tuple[str, ...], list[str]]:
     """The references to what somebody has sent, and a line for each file that is not taken: it has more than `most`
     bytes, or `fetch` raises Unfetched. Raises StoreFailed."""

@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Sequence
+from dataclasses import field
 from functools import partial
 
-from hookgate.channels.platforms.asking import ApprovalCards
 from hookgate.channels.platforms.channel import PlatformChannel
 from hookgate.channels.platforms.files import File
 from hookgate.channels.platforms.outgoing import written
-from hookgate.channels.platforms.typing import Typing
 from hookgate.channels.slack.api import CALL_S, UPLOAD_S
-from hookgate.channels.slack.connection import Connection
 from hookgate.channels.slack.incoming.inbox import MAX_FILE
 from hookgate.channels.slack.outgoing.messages import Messages, Text
 from hookgate.channels.slack.outgoing.streams import Streams
@@ -19,7 +17,6 @@ from hookgate.network.https import CONNECT_S
 from hookgate.processes.rates import Rate
 from hookgate.protocol.chat import Chat, Outbound
 from hookgate.protocol.chat.channel import ChannelLimits, Undelivered
-from hookgate.protocol.chat.media import MediaStore
 from hookgate.protocol.dataclasses import dataclass
 
 # The platform takes 4,000 of a message that is changed; what is left is for its marks.
@@ -38,39 +35,31 @@ PREVIEWS, PREVIEW_EVERY_S = 15, 1.7
 
 
 @dataclass(frozen=True)
-class Ways:
-    """How what is said gets there."""
-
+class Outgoing:
     messages: Messages
     streams: Streams
+    previews: Rate = field(default_factory=lambda: Rate(PREVIEWS, PREVIEW_EVERY_S))
 
 
-class SlackChannel(PlatformChannel):
+class SlackChannel(PlatformChannel[Outgoing]):
     limits = LIMITS
-
-    def __init__(
-        self, name: str, ways: Ways, asking: ApprovalCards, typing: Typing, connection: Connection, media: MediaStore
-    ) -> None:
-        super().__init__(name, asking, typing, connection, media)
-        self._messages, self._streams = ways.messages, ways.streams
-        self._previews = Rate(PREVIEWS, PREVIEW_EVERY_S)
 
     def steps(
         self, outbound: Outbound, key: str, text: str, files: Sequence[File]
     ) -> Sequence[Callable[[], Awaitable[str]]]:
         steps = list[Callable[[], Awaitable[str]]]()
         if text:
-            steps.append(partial(self._messages.post, outbound.chat, Text.of(text)))
+            steps.append(partial(self._outgoing.messages.post, outbound.chat, Text.of(text)))
         if files:
-            steps.append(partial(self._messages.post_files, outbound.chat, files))
+            steps.append(partial(self._outgoing.messages.post_files, outbound.chat, files))
         return steps
 
     async def preview(self, outbound: Outbound, key: str, receipt: str) -> str:
         chat, text = outbound.chat, written(outbound)
         if not receipt:
-            return await self._streams.begin(chat, text) or await self.send(outbound, key)
-        if not await self._streams.add(chat, self.first(receipt), text):
-            if wait_s := self._previews.take(self.name):
+            return await self._outgoing.streams.begin(chat, text) or await self.send(outbound, key)
+        if not await self._outgoing.streams.add(chat, self.first(receipt), text):
+            if wait_s := self._outgoing.previews.take(self.name):
                 raise Undelivered("Slack takes few edits: the last one comes first", wait_s)
             await self.edit(outbound, receipt)
         return receipt
@@ -84,13 +73,13 @@ class SlackChannel(PlatformChannel):
 
     async def change(self, chat: Chat, id_: str, text: str) -> None:
         """A stream is ended by it."""
-        if await self._streams.end(chat, id_, text):
+        if await self._outgoing.streams.end(chat, id_, text):
             return
         try:
-            await self._messages.edit(chat, id_, Text.of(text))
+            await self._outgoing.messages.edit(chat, id_, Text.of(text))
         except Undelivered as error:
             if "streaming" not in error.why:
                 raise
             # Of an earlier run, which broke off.
-            await self._streams.close(chat, id_)
-            await self._messages.edit(chat, id_, Text.of(text))
+            await self._outgoing.streams.close(chat, id_)
+            await self._outgoing.messages.edit(chat, id_, Text.of(text))

@@ -16,12 +16,12 @@ from hookgate.channels.platforms.parts import PlatformParts
 from hookgate.channels.platforms.reception import run_again
 from hookgate.channels.platforms.typing import Typing
 from hookgate.channels.slack.api import Api, ApiFailed, open_api
-from hookgate.channels.slack.channel import SlackChannel, Ways
+from hookgate.channels.slack.channel import Outgoing, SlackChannel
 from hookgate.channels.slack.connection import Connection
 from hookgate.channels.slack.incoming.catching_up import CatchingUp
 from hookgate.channels.slack.incoming.events import Reader
 from hookgate.channels.slack.incoming.inbox import Inbox
-from hookgate.channels.slack.incoming.place import Place
+from hookgate.channels.slack.incoming.place import StreamPosition
 from hookgate.channels.slack.incoming.socket_mode import SocketMode
 from hookgate.channels.slack.incoming.webhook import Webhook
 from hookgate.channels.slack.outgoing.cards import SlackCards
@@ -64,7 +64,7 @@ async def open_slack(settings: SlackSettings, parts: PlatformParts) -> AsyncGene
         lease = Lease(parts.journal.cluster, settings.name, connection, shared=webhook is not None)
         receiving = _Receiving(settings, parts, api, connection, webhook, streams, lease)
         nursery.start_soon(receiving.run, asking, threads)
-        channel = SlackChannel(settings.name, Ways(messages, streams), asking, typing, connection, parts.media)
+        channel = SlackChannel(settings.name, Outgoing(messages, streams), asking, typing, connection, parts.media)
         yield OpenSlack(channel, webhook)
         nursery.cancel_scope.cancel()
 
@@ -115,7 +115,7 @@ class _Receiving:
     async def _inbox(self, reader: Reader, asking: ApprovalCards, threads: Threads) -> Inbox:
         """Which goes on where the last one has left off, in whichever gateway. Raises StoreFailed."""
         place = await self.parts.journal.intake.offset(self.settings.name, reader.me.user_id)
-        return Inbox(reader, self.api, self.parts, threads, asking.press, Place(place))
+        return Inbox(reader, self.api, self.parts, threads, asking.press, StreamPosition(place))
 
     async def _receive(self, reader: Reader, asking: ApprovalCards, threads: Threads) -> None:
         """One gateway has the sockets: with several, events would come to either, and the place that is stored could

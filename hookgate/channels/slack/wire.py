@@ -81,7 +81,7 @@ class Action(_Wire):
     type: str = ""
 
 
-class Shown(_Wire):
+class ButtonMessage(_Wire):
     """The message that a button stands in. `blocks`: of whichever kind."""
 
     blocks: list[dict[str, Any]] = Field(default_factory=list[dict[str, Any]])
@@ -99,7 +99,7 @@ class Interaction(_Wire):
     team: Team | None = None
     trigger_id: str = ""
     container: Container = Container()
-    message: Shown | None = None
+    message: ButtonMessage | None = None
     actions: list[Action] = Field(default_factory=list[Action])
 
 
@@ -134,7 +134,7 @@ class UploadUrl(_Wire):
     file_id: str
 
 
-class Place(_Wire):
+class JoinedConversation(_Wire):
     """A conversation that the bot is in."""
 
     id: Id
@@ -146,7 +146,7 @@ class More(_Wire):
 
 
 class Places(_Wire):
-    channels: list[Place]
+    channels: list[JoinedConversation]
     response_metadata: More | None = None
 
 

@@ -8,13 +8,10 @@ from __future__ import annotations
 from collections.abc import Awaitable, Callable, Sequence
 from functools import partial
 
-from hookgate.channels.platforms.asking import ApprovalCards
 from hookgate.channels.platforms.channel import PlatformChannel
 from hookgate.channels.platforms.files import File
 from hookgate.channels.platforms.outgoing import replied_to
-from hookgate.channels.platforms.typing import Typing
 from hookgate.channels.telegram.api import CALL_S, UPLOAD_S
-from hookgate.channels.telegram.connection import Connection
 from hookgate.channels.telegram.incoming.inbox import MAX_FILE
 from hookgate.channels.telegram.outgoing.files import MAX_CAPTION, FileCall, file_calls
 from hookgate.channels.telegram.outgoing.formatting import formatted
@@ -22,7 +19,6 @@ from hookgate.channels.telegram.outgoing.messages import Messages, Text
 from hookgate.network.https import CONNECT_S
 from hookgate.protocol.chat import Chat, Outbound
 from hookgate.protocol.chat.channel import ChannelLimits, Undelivered
-from hookgate.protocol.chat.media import MediaStore
 
 # The platform takes 4096 units; what is left is for a mark, or a word about a topic that is gone.
 LIMITS = ChannelLimits(
@@ -37,20 +33,8 @@ LIMITS = ChannelLimits(
 )
 
 
-class TelegramChannel(PlatformChannel):
+class TelegramChannel(PlatformChannel[Messages]):
     limits = LIMITS
-
-    def __init__(
-        self,
-        name: str,
-        messages: Messages,
-        asking: ApprovalCards,
-        typing: Typing,
-        connection: Connection,
-        media: MediaStore,
-    ) -> None:
-        super().__init__(name, asking, typing, connection, media)
-        self._messages = messages
 
     def steps(
         self, outbound: Outbound, key: str, text: str, files: Sequence[File]
@@ -60,7 +44,7 @@ class TelegramChannel(PlatformChannel):
         chat, quoted = outbound.chat, replied_to(outbound)
         steps = list[Callable[[], Awaitable[str]]]()
         if shown.plain and caption is None:
-            steps.append(partial(self._messages.post, chat, shown, reply_to=quoted))
+            steps.append(partial(self._outgoing.post, chat, shown, reply_to=quoted))
         for call in calls:
             steps.append(partial(self._sent, chat, call, caption, "" if steps else quoted))
         return steps
@@ -72,18 +56,18 @@ class TelegramChannel(PlatformChannel):
         return first
 
     async def change(self, chat: Chat, id_: str, text: str) -> None:
-        await self._messages.edit(chat, int(id_), _formatted(text))
+        await self._outgoing.edit(chat, int(id_), _formatted(text))
 
     async def _sent(self, chat: Chat, call: FileCall, caption: Text | None, quoted: str) -> str:
         try:
-            return await self._messages.post_files(chat, call, caption, quoted)
+            return await self._outgoing.post_files(chat, call, caption, quoted)
         except Undelivered as error:
             if not error.final or call.method not in ("sendPhoto", "sendMediaGroup", "sendVoice"):
                 raise
         # What it does not take as a picture, or may not speak there, it takes as it is.
         whole = enumerate(call.as_documents)
         first, rest = (caption, quoted), (None, "")
-        return " ".join([await self._messages.post_files(chat, it, *(rest if n else first)) for n, it in whole])
+        return " ".join([await self._outgoing.post_files(chat, it, *(rest if n else first)) for n, it in whole])
 
 
 def _formatted(text: str) -> Text:

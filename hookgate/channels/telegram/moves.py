@@ -7,7 +7,7 @@ from typing import cast
 import structlog
 import trio
 
-from hookgate.channels.platforms.said import Said
+from hookgate.channels.platforms.message import PlatformMessage
 from hookgate.protocol.codec import decode, encode
 from hookgate.protocol.dataclasses import replace
 from hookgate.protocol.journal.interfaces import Journal
@@ -50,7 +50,7 @@ class Moves:
         self._cluster.altered(f"{STATE} of {self._channel}")
         log.warning("group_moved", channel=self._channel, chat=first, now=new)
 
-    def known(self, said: Said) -> Said:
+    def known(self, said: PlatformMessage) -> PlatformMessage:
         """Under the id that its conversation has. Messages are numbered anew in a group that has moved."""
         first = self._before.get(int(said.chat.chat_id))
         if first is None:

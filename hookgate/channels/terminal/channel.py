@@ -19,7 +19,7 @@ from hookgate.channels.terminal.display.answer import Answer, prepare
 from hookgate.channels.terminal.display.attachment import attachment
 from hookgate.channels.terminal.display.working import Working
 from hookgate.channels.terminal.display.wrapping import wrapped
-from hookgate.channels.terminal.held import Held
+from hookgate.channels.terminal.held import HeldActs
 from hookgate.channels.terminal.panels import PanelView
 from hookgate.channels.terminal.questions import OpenQuestions
 from hookgate.channels.terminal.screen import Screen
@@ -69,7 +69,7 @@ class Terminal:
         self._questions = OpenQuestions()
         self._over_at = 0.0
         self._one_at_a_time = trio.Lock()
-        self._held = Held(self.between)
+        self._held = HeldActs(self.between)
         self._panel, self._view = list[str](), PanelView()
         self.rendered = rendered
         self._answer = Answer(screen, lambda: size()[0] - 1, rendered=rendered)

@@ -10,7 +10,7 @@ MAX_HELD = 1000
 Act = Callable[[], None]
 
 
-class Held:
+class HeldActs:
     """`holds`: a question stands open. `tell` hears of what went."""
 
     def __init__(self, tell: Callable[[str], None]) -> None:

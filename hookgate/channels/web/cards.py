@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from difflib import unified_diff
 from functools import lru_cache
 
 from hookgate.channels.web.shapes import Card
 from hookgate.protocol.approval import usual_title
 from hookgate.protocol.codec import rfc3339
+from hookgate.protocol.edits import Replacement, replacements
 from hookgate.protocol.journal.decisions import Standing
 from hookgate.protocol.values import Json
 
@@ -41,15 +42,15 @@ def card(standing: Standing, *, may: bool) -> Card:
 
 def _diff(arguments: Mapping[str, Json]) -> str:
     """What is there and what will be, of an edit; of a file that is written, all of it."""
-    path = arguments.get("path")
-    pairs = [*_edits(arguments)] or [("", arguments.get("content"))]
+    path, content = arguments.get("path"), arguments.get("content")
+    edits = replacements(arguments) or ((Replacement("", content),) if isinstance(content, str) else ())
+    if not isinstance(path, str):
+        return ""
     parts: list[str] = []
-    for old, new in pairs:
-        if not (isinstance(path, str) and isinstance(old, str) and isinstance(new, str)):
+    for edit in edits:
+        if sum(map(len, (*parts, edit.old, edit.new))) > MAX_DIFF:
             return ""
-        if sum(map(len, (*parts, old, new))) > MAX_DIFF:
-            return ""
-        parts += _compared(old, new, path)
+        parts += _compared(edit.old, edit.new, path)
     return "\n".join(parts)
 
 
@@ -61,10 +62,3 @@ def _compared(old: str, new: str, path: str) -> tuple[str, ...]:
         return tuple(unified_diff(before, after, path, path, lineterm=""))
     head = f"--- {path}", f"+++ {path}", f"@@ -1,{len(before)} +1,{len(after)} @@"
     return *head, *(f"-{line}" for line in before), *(f"+{line}" for line in after)
-
-
-def _edits(arguments: Mapping[str, Json]) -> Iterator[tuple[Json, Json]]:
-    listed = arguments.get("edits")
-    for edit in listed if isinstance(listed, list | tuple) else (arguments,):
-        if isinstance(edit, Mapping) and "oldText" in edit:
-            yield edit["oldText"], edit.get("newText")

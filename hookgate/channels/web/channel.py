@@ -19,9 +19,9 @@ from hookgate.channels.web.cards import card
 from hookgate.channels.web.feeds import Due, Feed, Feeds, run_for_each
 from hookgate.channels.web.rendering import flush, run_rendering
 from hookgate.channels.web.running import Running
-from hookgate.channels.web.said import OBSERVED, TRACED, traced
 from hookgate.channels.web.settings import WebParts, WebSettings
 from hookgate.channels.web.shapes import ShownMessage, Snapshot, ToolState
+from hookgate.channels.web.traces import OBSERVED, TRACED, traced
 from hookgate.channels.web.waiting import Waiting, queued
 from hookgate.protocol.approval import Voter
 from hookgate.protocol.chat import Chat, Inbound, Outbound

@@ -15,10 +15,10 @@ from starlette.responses import Response
 from hookgate.channels.http.requests import Gone, HttpRefused, answer, read_body, trace_of
 from hookgate.channels.http.server import Receive, Scope, Send
 from hookgate.channels.platforms.files import keep_attachment
-from hookgate.channels.platforms.said import Attachment
+from hookgate.channels.platforms.message import Attachment
 from hookgate.channels.webhook import signing
 from hookgate.channels.webhook.channel import IN, Condition
-from hookgate.channels.webhook.reading import Said, Unreadable, read
+from hookgate.channels.webhook.reading import Unreadable, WebhookMessage, read
 from hookgate.channels.webhook.settings import WebhookParts, WebhookSettings
 from hookgate.processes.rates import Rate
 from hookgate.protocol.catalog import StoreFailed
@@ -103,7 +103,7 @@ class Endpoint:
             self._reading[address] -= 1
             self._reading += Counter()  # Without those that are at 0.
 
-    async def _take(self, said: Said, id_: str, trace: str) -> Mapping[str, object]:
+    async def _take(self, said: WebhookMessage, id_: str, trace: str) -> Mapping[str, object]:
         """What is answered once it is stored. Raises HttpRefused, Unreadable and StoreFailed."""
         alone = said.chat == said.sender and not said.foreign
         chat = Chat(self._settings.name, said.chat, said.sender, "direct" if alone else "group", said.thread)
@@ -117,7 +117,7 @@ class Endpoint:
         accepted = await self._parts.receive(inbound, Upstream(key=id_))
         return {"id": accepted.id, "known": accepted.known}
 
-    async def _kept(self, said: Said, chat: Chat) -> tuple[str, ...]:
+    async def _kept(self, said: WebhookMessage, chat: Chat) -> tuple[str, ...]:
         try:
             return tuple(
                 [

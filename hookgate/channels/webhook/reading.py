@@ -11,7 +11,7 @@ from base64 import b64decode
 from collections.abc import Mapping
 from typing import Any, cast
 
-from hookgate.channels.platforms.said import clean
+from hookgate.channels.platforms.message import clean
 from hookgate.channels.webhook.settings import Rules
 from hookgate.protocol.chat.media import Inline, inline
 from hookgate.protocol.codec import decode, encode, indented
@@ -39,7 +39,7 @@ class Unreadable(Exception):
 
 
 @dataclass(frozen=True, slots=True)
-class Said:
+class WebhookMessage:
     """`media`: files that the message holds. `foreign`: of no shape of ours, so what stands in it says not that its
     sender is alone in that chat."""
 
@@ -51,13 +51,13 @@ class Said:
     foreign: bool = False
 
 
-def read(body: bytes, headers: Mapping[str, str], rules: Rules) -> Said:
+def read(body: bytes, headers: Mapping[str, str], rules: Rules) -> WebhookMessage:
     """Raises Unreadable."""
     value, is_event = _read(body, headers)
     if not (rules.text_from or rules.chat_from or is_event) and (own := _own(value)) is not None:
         return own
     chat = _named("chat_from", _at(value, rules.chat_from)) if rules.chat_from else CHAT
-    return Said(_text(_at(value, rules.text_from)), chat, foreign=True)
+    return WebhookMessage(_text(_at(value, rules.text_from)), chat, foreign=True)
 
 
 # --- any JSON ---
@@ -157,7 +157,7 @@ def _block(text: str, language: str = "") -> str:
 # --- our own shape ---
 
 
-def _own(value: object) -> Said | None:
+def _own(value: object) -> WebhookMessage | None:
     """None: it is of another one."""
     members = cast("dict[str, object]", value) if isinstance(value, dict) else {}
     if "text" not in members and "media" not in members:
@@ -174,7 +174,7 @@ def _own(value: object) -> Said | None:
         raise Unreadable("the message is empty")
     sender = _named("sender", members.get("sender", SENDER))
     thread = _named("thread", members["thread"]) if members.get("thread", "") != "" else ""
-    return Said(text, _named("chat", members.get("chat", sender)), sender, thread, media)
+    return WebhookMessage(text, _named("chat", members.get("chat", sender)), sender, thread, media)
 
 
 def _named(member: str, value: object) -> str:

@@ -63,14 +63,10 @@ def _every_mistake() -> Generator[None]:
 
 
 def _notes(config: Config, file: Path, workspace: Path) -> Iterator[str]:
-    from hookgate.assembly.preflight.check import unkept, unpassable, unset
-    from hookgate.assembly.preflight.failing_open import failing_open, open_guard
-    from hookgate.assembly.preflight.naming import strange_names
+    from hookgate.assembly.preflight.check import odd, unkept, unset
 
-    yield from strange_names(config)
+    yield from odd(config)
     yield from unset(config)
-    yield from unpassable(config)
-    yield from (open_guard(name) for name in failing_open(config))
     if not config.agent.model:
         yield str(configuration.no_model(config))
     why = unkept(config)

@@ -12,10 +12,10 @@ from hookgate.assembly.logs.opening import set_up_logs
 from hookgate.channels.web.settings import OWNER
 from hookgate.cli.demo.running import demo_settings, stage
 from hookgate.cli.printing import write
-from hookgate.loop.doors.pairing import OPERATOR_ROLE
 from hookgate.operations.keys import KeyRing, add
 from hookgate.program.signals import open_until_signal
 from hookgate.program.starting import begun
+from hookgate.protocol.approval import OPERATOR_ROLE
 from hookgate.protocol.chat import Chat, Inbound
 from hookgate.protocol.dataclasses import replace
 from hookgate.serve.run import Served, open_gateway
@@ -68,8 +68,7 @@ async def _banner(served: Served, folder: Path) -> str:
     """With keys, which go with the demo's journal. That of an operator is whose the page is, who so may decide what
     programs ask."""
     runtime = served.runtime
-    assert runtime.keys is not None  # noqa: S101 - whatever serves has both
-    assert runtime.guests is not None  # noqa: S101
+    assert runtime.guests is not None  # noqa: S101 - whatever serves has them
     await runtime.guests.add("demo", [requester(FIRST.chat)], [OPERATOR_ROLE], "demo")
     ring = KeyRing(runtime.keys, runtime.guests, runtime.settings.config.keyed)
     api, rpc = await add(ring, "demo", "api"), await add(ring, "demo", "rpc", OPERATOR_ROLE, same_person=True)

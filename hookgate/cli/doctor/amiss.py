@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from hookgate.assembly.preflight.check import check_tools, unpassable
-from hookgate.assembly.preflight.failing_open import failing_open, open_guard
-from hookgate.assembly.preflight.naming import start_faults, strange_names
+from hookgate.assembly.preflight.check import check_tools, odd
+from hookgate.assembly.preflight.naming import start_faults
 from hookgate.cli.doctor.finding import Examined, Finding, broken, note
 from hookgate.config import ConfigError
 
@@ -19,5 +18,4 @@ def amiss(it: Examined, file: str) -> Iterator[Finding]:
         check_tools(it.config, it.base)
     except ConfigError as error:
         yield broken(file, str(error))
-    for line in (*strange_names(it.config), *unpassable(it.config), *map(open_guard, failing_open(it.config))):
-        yield note(file, line)
+    yield from (note(file, line) for line in odd(it.config))

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from hookgate.cli.doctor.finding import Examined, Finding, broken, note, ok
 from hookgate.cli.ext.doctor import READY, Visit, conflicts, visits
-from hookgate.extensions.discovery import Found
+from hookgate.extensions.discovery import FoundExtensions
 
 
 async def extensions(it: Examined) -> list[Finding]:
@@ -29,7 +29,7 @@ def _visited(it: Visit) -> Finding:
     return ok(of.name, f"ready: {READY[it.started.how_ready]}; it brings {', '.join(names) or 'no names'}")
 
 
-def _unloaded(found: Found) -> Iterator[Finding]:
+def _unloaded(found: FoundExtensions) -> Iterator[Finding]:
     yield from (ok(it.name, f"disabled: {it.directory}") for it in found.disabled)
     yield from (note(it.entry.name, it.text) for it in (*found.shadowed, *found.strangers))
     yield from (broken(it.directory.name, it.text) for it in found.problems)

@@ -6,7 +6,7 @@ from hookgate.cli.doctor.finding import Examined, Finding, broken, ok
 from hookgate.config import ConfigError
 from hookgate.protocol.dataclasses import replace
 from hookgate.sections import Config
-from hookgate.tools.mcp.server import ServerSpec, ServerStatus, Told
+from hookgate.tools.mcp.server import ServerListeners, ServerSpec, ServerStatus
 from hookgate.tools.mcp.transport import sdk
 
 
@@ -42,7 +42,7 @@ async def _tried(specs: list[ServerSpec]) -> list[Finding]:
     from hookgate.tools.mcp.connections import Connections, open_connections
     from hookgate.tools.registry import Registry
 
-    connections = Connections(Registry(), Told())
+    connections = Connections(Registry(), ServerListeners())
     async with open_connections(connections, specs):
         await connections.tried()
         return [_judged(status) for status in connections.statuses()]

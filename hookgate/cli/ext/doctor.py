@@ -18,7 +18,7 @@ from hookgate.assembly.settings import ExtensionFlags
 from hookgate.channels.printable import one_line
 from hookgate.cli.ext.installed import configured
 from hookgate.cli.printing import say_json
-from hookgate.extensions.discovery import Candidate, Found
+from hookgate.extensions.discovery import Candidate, FoundExtensions
 from hookgate.extensions.logs import log_file
 from hookgate.hooks.zot.handshake import QUIET_S, READY_S, HowReady
 from hookgate.hooks.zot.roster import Roster
@@ -87,7 +87,7 @@ async def doctor(config_file: Path | None, named: tuple[Path, ...], *, as_json: 
 
 async def visits(
     config: Config, named: tuple[Path, ...], only: str = "", late: Late | None = None
-) -> tuple[Found, list[Visit]]:
+) -> tuple[FoundExtensions, list[Visit]]:
     """What there is, and what each showed that a chat would load, in load order; `only`: just that one is started.
     `late`: told once prompts would go on without it, and it is waited for as long as a chat lets it start; without,
     it has failed by then. Raises ConfigError."""
@@ -107,7 +107,7 @@ async def visits(
 # --- the report ---------------------------------------------------------------------------------------------
 
 
-def report(found: Found, visited: Sequence[Visit]) -> Iterator[str]:
+def report(found: FoundExtensions, visited: Sequence[Visit]) -> Iterator[str]:
     """In load order; then what is not loaded, and why."""
     for visit in visited:
         yield from _about(visit)
@@ -138,7 +138,7 @@ def _about(it: Visit) -> Iterator[str]:
     yield f"  log: {it.log}"
 
 
-def members(found: Found, visited: Sequence[Visit]) -> JsonObject:
+def members(found: FoundExtensions, visited: Sequence[Visit]) -> JsonObject:
     """The report for programs."""
     return {
         "extensions": [_member(it) for it in visited],

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 
-from hookgate.check.run import LIMITS, Limits, Offer, Report, check, print_json, print_report
+from hookgate.check.run import LIMITS, CheckTimeouts, Offer, Report, check, print_json, print_report
 from hookgate.cli.hooks.extension import extension_report
 from hookgate.cli.hooks.subjects import Named, plan_of, say_late, spec_of
 from hookgate.hooks.children.mounts import Plan
@@ -28,15 +28,15 @@ async def _checked(named: Named) -> Report:
     return await check(spec.command, spec.environment, spec.directory, limits, offer, late)
 
 
-def _started(spec: ProcessSpec) -> Limits:
+def _started(spec: ProcessSpec) -> CheckTimeouts:
     """Of a program: it may take longer to start than a gateway would wait."""
     return replace(LIMITS, hello_s=spec.hello_timeout_s, total_s=LIMITS.total_s + spec.hello_timeout_s)
 
 
-def _limits(plan: Plan, spec: ProcessSpec) -> Limits:
+def _limits(plan: Plan, spec: ProcessSpec) -> CheckTimeouts:
     """More time in all where a stage has more."""
     stages_s = {stage: plan.rules.timeouts[stage] for stage in spec.stages}
-    return Limits(
+    return CheckTimeouts(
         hello_s=spec.hello_timeout_s,
         usual_hello_s=spec.hello_timeout_s,
         # Of what is no call at a stage: nothing configures that.

@@ -12,7 +12,7 @@ from hookgate.cli.ext.doctor import READY, Visit, conflicts, visits
 from hookgate.cli.hooks.subjects import Named
 from hookgate.cli.printing import complain
 from hookgate.config import ConfigError
-from hookgate.extensions.discovery import Found
+from hookgate.extensions.discovery import FoundExtensions
 from hookgate.mistakes import close
 from hookgate.protocol.zot.names import EXTENSION
 
@@ -52,7 +52,7 @@ def _nobody(name: str, there: Sequence[str]) -> str:
     return f"{none} (there are: {names}); a program goes behind `--`"
 
 
-def _unstarted(found: Found, name: str, visit: Visit | None) -> str:
+def _unstarted(found: FoundExtensions, name: str, visit: Visit | None) -> str:
     if visit is not None:
         what = "it is off in the configuration" if visit.candidate.command else "it has skills alone, and no program"
         return f"the extension {name}: {what}"

@@ -16,7 +16,7 @@ from hookgate.mistakes import close
 from hookgate.protocol.codec import encode
 from hookgate.protocol.dataclasses import dataclass
 from hookgate.rehearsal.recording import Broken, Recorded
-from hookgate.rehearsal.replay import Difference, Gone, Outcome, Replay, Tally, Told
+from hookgate.rehearsal.replay import Deviation, Difference, Gone, Outcome, Replay, Tally
 
 
 @dataclass(frozen=True)
@@ -38,7 +38,7 @@ async def replay_file(file: Path, named: Named, of: str, passing: Passing, *, as
     hook = _chosen(file, _calls(file), of or named.name, told=bool(of))
     plan, _ = plan_of(named)
 
-    def tell(told: Told) -> None:
+    def tell(told: Deviation) -> None:
         say_json(_members(told)) if as_json else say(_line(told, file))
 
     tally = await Replay(plan, hook, tell, telling(named, plan)).run(recorded_in(file))
@@ -73,7 +73,7 @@ def _chosen(file: Path, calls: Mapping[str, int], wanted: str, *, told: bool) ->
 # --- people -------------------------------------------------------------------------------------------------
 
 
-def _line(told: Told, file: Path) -> str:
+def _line(told: Deviation, file: Path) -> str:
     match told:
         case Broken(line=line, why=why):
             return f"{file}:{line}: broken, left out: {printable(why)}"
@@ -119,7 +119,7 @@ def _summary(hook: str, tally: Tally) -> Iterator[str]:
 # --- programs -----------------------------------------------------------------------------------------------
 
 
-def _members(told: Told) -> dict[str, object]:
+def _members(told: Deviation) -> dict[str, object]:
     match told:
         case Broken(line=line, why=why):
             return {"line": line, "broken": why}

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 import sys
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -20,6 +19,7 @@ from hookgate.hooks.children.process import ProcessSpec
 from hookgate.hooks.rules import Rules
 from hookgate.mistakes import close
 from hookgate.processes.child import Late
+from hookgate.processes.interpreters import INTERPRETERS, PROJECT_TOOLS, program_name
 from hookgate.processes.last_words import WARNING
 from hookgate.protocol.dataclasses import dataclass, replace
 from hookgate.protocol.hook.stages import Stage
@@ -112,11 +112,11 @@ def _program_name(named: Named) -> str:
     """Of what an interpreter runs, else of the program itself; never of an argument."""
     program, *rest = named.program
     scripts = (it for it in rest if not it.startswith("-") and (Path(named.directory) / it).is_file())
-    script = next(scripts, program) if _INTERPRETER.fullmatch(Path(program).name) else program
+    script = next(scripts, program) if program_name(program) in _RUN_OTHERS else program
     return Path(script).stem or "hook"
 
 
-_INTERPRETER = re.compile(r"(python|pypy|node|deno|bun|ruby|perl|php|lua|sh|bash|dash|zsh|env|uv|npx|tsx)[0-9.]*")
+_RUN_OTHERS = INTERPRETERS.keys() | PROJECT_TOOLS | {"env"}
 
 
 def pairs(env: Sequence[str]) -> Mapping[str, str]:

@@ -23,7 +23,7 @@ def mcp() -> None:
 @json_option
 def mcp_list(config_file: Path | None, control: Path | None, as_json: bool) -> None:
     """The running gateway's connections, or else the configured ones."""
-    from hookgate.cli.mcp.kept import list_connections
+    from hookgate.cli.mcp.connections import list_connections
 
     guarded(lambda: list_connections(config_file, control, as_json=as_json))
 
@@ -35,7 +35,7 @@ def mcp_list(config_file: Path | None, control: Path | None, as_json: bool) -> N
 @yes_option
 def mcp_approve(name: str, config_file: Path | None, control: Path | None, yes: bool) -> None:
     """Vouch for a connection that a model made. It starts with hookgate then, with the tools that it has now."""
-    from hookgate.cli.mcp.kept import approve_connection
+    from hookgate.cli.mcp.connections import approve_connection
 
     guarded(lambda: approve_connection(name, config_file, control, yes=yes))
 
@@ -47,6 +47,6 @@ def mcp_approve(name: str, config_file: Path | None, control: Path | None, yes: 
 @yes_option
 def mcp_forget(name: str, config_file: Path | None, control: Path | None, yes: bool) -> None:
     """End a connection that a model made, and keep it no more."""
-    from hookgate.cli.mcp.kept import forget_connection
+    from hookgate.cli.mcp.connections import forget_connection
 
     guarded(lambda: forget_connection(name, config_file, control, yes=yes))

@@ -45,9 +45,9 @@ def approvals_list(config_file: Path | None, control: Path | None, as_json: bool
 @control_option
 def approvals_decide(request: str, word: str, control: Path | None, **given: object) -> None:
     """A yes or a no, as the operator. Where no hookgate runs it is stored, and counts when one runs again."""
-    from hookgate.cli.people.deciding import Said, decide_request
+    from hookgate.cli.people.deciding import DecisionOptions, decide_request
 
-    said = Said(request, word == "yes", str(given["reason"]), str(given["grant"]))
+    said = DecisionOptions(request, word == "yes", str(given["reason"]), str(given["grant"]))
     config_file = given["config_file"]
     guarded(lambda: decide_request(said, config_file if isinstance(config_file, Path) else None, control))
 

@@ -13,7 +13,7 @@ from hookgate.cli.printing import failed, say, say_rows, table, width_shown
 from hookgate.cli.running import Running, all_ours, running_for, running_or_none
 from hookgate.config import FILE_NAME
 from hookgate.control.client import ControlFailed, NothingRunning, call, read_rows
-from hookgate.operations.approvals import Waiting, decide, waiting_rows
+from hookgate.operations.approvals import PendingRequest, decide, waiting_rows
 from hookgate.program.endings import FAILED
 from hookgate.program.signals import run_interruptibly
 from hookgate.protocol.approval import GRANTS, OPERATOR, Outcome, usual_title
@@ -24,7 +24,7 @@ from hookgate.store.places import JournalPlace, is_there, open_journal_at, open_
 
 
 @dataclass(frozen=True)
-class Said:
+class DecisionOptions:
     """`request`: an id, or as much of it as means one alone."""
 
     request: str
@@ -45,14 +45,14 @@ def list_waiting(config_file: Path | None, control: Path | None, *, as_json: boo
     return say_rows(waiting, lambda: [*title, *lines], as_json=as_json)
 
 
-def _asked(it: Waiting) -> str:
+def _asked(it: PendingRequest) -> str:
     """By whom, with a title of its own where it has one; who has allowed it, where several have to."""
     title = "" if it.title == usual_title(it.tool, it.extension) else f": {it.title}"
     so_far = f", {len(it.allowed)} of {it.required}" if it.required > 1 else ""
     return f"{it.asked_by}{title}{so_far}{' (' + ', '.join(it.allowed) + ')' if it.allowed else ''}"
 
 
-def decide_request(said: Said, config_file: Path | None, control: Path | None) -> int:
+def decide_request(said: DecisionOptions, config_file: Path | None, control: Path | None) -> int:
     try:
         running = running_for("approvals.decide", config_file, control)
     except NothingRunning:
@@ -71,7 +71,7 @@ def decide_request(said: Said, config_file: Path | None, control: Path | None) -
 
 def _waiting(
     config_file: Path | None, control: Path | None, *, as_json: bool
-) -> tuple[tuple[Waiting, ...], tuple[str, ...]]:
+) -> tuple[tuple[PendingRequest, ...], tuple[str, ...]]:
     """And whose they are, where that is not plain."""
     running = running_or_none(config_file, control)
     if running is not None:
@@ -95,13 +95,13 @@ def _sockets(running: Running, config_file: Path | None, control: Path | None) -
     return [running.path, *(it for it in others if it != running.path)]
 
 
-def _held(paths: Sequence[Path]) -> dict[str, tuple[Waiting, Path]]:
+def _held(paths: Sequence[Path]) -> dict[str, tuple[PendingRequest, Path]]:
     """By its id all that waits there, each with the socket where it is decided. Those that share a database have the
     same."""
-    held = dict[str, tuple[Waiting, Path]]()
+    held = dict[str, tuple[PendingRequest, Path]]()
     for path in paths:
         try:
-            rows = read_rows(Waiting, call(path, LISTING))
+            rows = read_rows(PendingRequest, call(path, LISTING))
         except (NothingRunning, ControlFailed):
             if path == paths[0]:
                 raise
@@ -111,7 +111,7 @@ def _held(paths: Sequence[Path]) -> dict[str, tuple[Waiting, Path]]:
     return held
 
 
-def _decide_running(paths: Sequence[Path], said: Said) -> Outcome:
+def _decide_running(paths: Sequence[Path], said: DecisionOptions) -> Outcome:
     """By the one that has it; what no longer waits any of them may know."""
     from hookgate.approvals.decide import UNKNOWN, meant
 
@@ -129,7 +129,7 @@ def _decide_running(paths: Sequence[Path], said: Said) -> Outcome:
     return outcome
 
 
-async def _decide_stored(file: JournalPlace, said: Said) -> Outcome:
+async def _decide_stored(file: JournalPlace, said: DecisionOptions) -> Outcome:
     """By the same function as everywhere; without a configuration's rules, since an operator may always."""
     from hookgate.approvals.requests import Approvals
     from hookgate.approvals.surroundings import Surroundings

@@ -10,10 +10,10 @@ from pathlib import Path
 from hookgate import config as configuration
 from hookgate.approvals.people import ROLE, USUAL_ROLE
 from hookgate.assembly.hooks.opening import listed
-from hookgate.channels.http.bearer import OPERATOR_ROLE
 from hookgate.channels.printable import printable
 from hookgate.config import ConfigError
 from hookgate.mistakes import close
+from hookgate.protocol.approval import OPERATOR_ROLE
 from hookgate.protocol.hook.match import Globs
 from hookgate.sections import Config
 

@@ -20,7 +20,7 @@ def status(config_file: Path | None, control: Path | None, as_json: bool, watch:
 
     The status is 0 where all is well, 1 where something is wrong, and 2 where no gateway runs.
     """
-    from hookgate.cli.status.asking import StatusQuery, show, watch_on
+    from hookgate.cli.status.gateway_status import StatusQuery, show, watch_on
 
     asked = StatusQuery(config_file, control, as_json)
     guarded(lambda: watch_on(asked) if watch else show(asked))

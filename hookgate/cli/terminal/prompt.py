@@ -16,7 +16,7 @@ from hookgate.protocol.dataclasses import dataclass
 
 
 @dataclass(frozen=True)
-class Said:
+class SubmittedLine:
     """`typed`: by the person, with the blanks around it; else an extension submitted it."""
 
     text: str
@@ -29,14 +29,14 @@ class Prompt:
     surface: TerminalSurface
     extensions: Extensions | None
 
-    async def next(self) -> Said:
+    async def next(self) -> SubmittedLine:
         """Raises EOFError when the person leaves."""
         while True:
             stirred, emptied = self.surface.stirred, self.keyboard.emptied
             submitted = self.surface.take_submitted()
             if submitted is not None:
                 text, typed = submitted
-                return Said(text, typed=typed)
+                return SubmittedLine(text, typed=typed)
             if inserted := self.surface.take_inserted():
                 self.keyboard.insert(inserted)
             if self.extensions and self.surface.panel_open and self.keyboard.free:
@@ -45,7 +45,7 @@ class Prompt:
             line = await self._line(stirred, emptied)
             # Enter alone, too, takes a person from an open prompt to the panel.
             if line is not None and (line.strip() or not self.surface.panel_open):
-                return Said(line, typed=True)
+                return SubmittedLine(line, typed=True)
 
     async def _line(self, *stirred: trio.Event) -> str | None:
         """None where an extension has something to say first, or to show now that the line is empty; what is half

@@ -11,7 +11,7 @@ from hookgate.channels.printable import named
 from hookgate.channels.terminal.dialogue import YES_OR_NO, Dialogue
 from hookgate.channels.terminal.question import DIGEST_CHARS, Part, Question, measured
 from hookgate.cli.agreeing import Put, yes_or_no
-from hookgate.extensions.discovery import Found, Stranger
+from hookgate.extensions.discovery import FoundExtensions, Stranger
 from hookgate.extensions.trust import Trust
 from hookgate.sections import Config
 from hookgate.sections.zot import ZotExtension
@@ -20,7 +20,9 @@ RUN_IT = yes_or_no("Run it? A yes is kept until the folder changes.")
 USE_THEM = yes_or_no("Use them? A yes is kept until the folder changes.")
 
 
-async def introduce(config: Config, flags: ExtensionFlags, put: Put, tell: Callable[[str], None]) -> Found | None:
+async def introduce(
+    config: Config, flags: ExtensionFlags, put: Put, tell: Callable[[str], None]
+) -> FoundExtensions | None:
     """Ask about each extension of the project that would run if it were trusted; a yes is kept. Raises ConfigError.
 
     What is agreed to is what was there before the question: whatever changes meanwhile is not part of it. So there is

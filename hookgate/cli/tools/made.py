@@ -18,12 +18,12 @@ from hookgate.cli.running import ours
 from hookgate.cli.tools.store import tell
 from hookgate.config import ConfigError
 from hookgate.program.signals import run_interruptibly
+from hookgate.protocol.approval import OPERATOR
 from hookgate.sections import Config
 
 if TYPE_CHECKING:
     from hookgate.tools.dynamic.workshop import Made, Workshop
 
-OPERATOR = "operator"
 AS_IT_IS = yes_or_no("approve it?")
 Work = Callable[["Workshop"], Awaitable["Made | None"]]
 
@@ -38,7 +38,7 @@ def approve_tool(name: str, config_file: Path | None, *, everywhere: bool, yes: 
 def add_program(program: Path, config_file: Path | None, *, everywhere: bool) -> int:
     """Keep a program that follows `--describe` and `--call` as a tool. 1 where it does not, or lies elsewhere."""
     config, path = _enabled(config_file), program.resolve()
-    added: Work = lambda workshop: workshop.register_argv(path, OPERATOR, everywhere=everywhere)  # noqa: E731
+    added: Work = lambda workshop: workshop.register_argv(path, OPERATOR.id, everywhere=everywhere)  # noqa: E731
     return _told(config_file, run_interruptibly(_worked, config, added))
 
 
@@ -68,7 +68,7 @@ async def _approved(workshop: Workshop, name: str, *, everywhere: bool, yes: boo
         asked = Question(f"Approve {named(name)} as it is?", parts, (measured(name, parts, row.sha256),), AS_IT_IS)
         if not await agreed(asked):
             return None
-    return await workshop.approve(row, OPERATOR, everywhere=everywhere)
+    return await workshop.approve(row, OPERATOR.id, everywhere=everywhere)
 
 
 async def _worked(config: Config, work: Work) -> int:

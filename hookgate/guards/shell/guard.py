@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import trio
 
-from hookgate.guards.kept import called
+from hookgate.guards.remembered import called
 from hookgate.protocol.hook.answers import CONTINUE, Answer, Deny
 from hookgate.protocol.hook.stages import Question
 

@@ -10,9 +10,10 @@ from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Literal
 
 from hookgate.guards.shell import looking
-from hookgate.guards.shell.interpreters import SHELLS, command_line, interpreter, reads_code, script
+from hookgate.guards.shell.code import command_line, reads_code, script
 from hookgate.guards.shell.tree import Word, parsed, too_much, word
 from hookgate.guards.shell.wrappers import WRAPPERS, inner
+from hookgate.processes.interpreters import INTERPRETERS, SHELLS, program_name
 from hookgate.protocol.dataclasses import dataclass, replace
 
 if TYPE_CHECKING:
@@ -197,8 +198,8 @@ def _fed_code(name: str, arguments: Sequence[Word], at: _At) -> Refusal | None:
     if name in (".", "source", "eval"):
         made = next(iter(arguments), Word(""))
         return _fed(name) if made.node in ("process_substitution", "command_substitution") else None
-    known = interpreter(name)
-    if known is None:
+    known = program_name(name)
+    if known not in INTERPRETERS:
         return _fed(name) if at.fed and _starts_shell(name, arguments) else None
     given = command_line(arguments) if known in SHELLS else None
     if given is not None:
@@ -219,13 +220,13 @@ def _starts_shell(name: str, arguments: Sequence[Word]) -> bool:
 
 
 def _changes(name: str, arguments: Sequence[Word]) -> Refusal | None:
-    reason = looking.changes(name, arguments)
+    reason = looking.changes(name, arguments) or looking.changes(program_name(name), arguments)
     return Refusal(*reason) if reason is not None else None
 
 
 def _nested(name: str, arguments: Sequence[Word], at: _At) -> Refusal | None:
     """What this command runs in its turn."""
-    if name in SHELLS:
+    if program_name(name) in SHELLS:
         given = command_line(arguments)
         return _given(given, at.deeper) if given is not None else None
     if name == "find":

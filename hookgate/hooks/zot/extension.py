@@ -13,9 +13,9 @@ from hookgate.hooks.zot.calls import Calls, Lost
 from hookgate.hooks.zot.extension_calls import ExtensionCalls
 from hookgate.hooks.zot.handshake import Handshake, HowReady
 from hookgate.hooks.zot.interception import Interception, Origin, stages_of
-from hookgate.hooks.zot.notes import Notes
 from hookgate.hooks.zot.protocol_errors import ProtocolErrors
 from hookgate.hooks.zot.registered import Registered
+from hookgate.hooks.zot.showing import Showing
 from hookgate.hooks.zot.spec import ExtensionSpec
 from hookgate.hooks.zot.tool import ZotTool, lost_text
 from hookgate.processes.child import FLOOD_LINE_BYTES, Child, Late
@@ -30,17 +30,10 @@ from hookgate.protocol.hook.stages import Question
 from hookgate.protocol.zot.answers import CommandAnswer, command_answer, command_failed
 from hookgate.protocol.zot.events import Sent, event_line
 from hookgate.protocol.zot.frames import (
-    ClearNotes,
-    ClosePanel,
     CommandReply,
     InterceptReply,
-    Level,
-    Notify,
-    OpenPanel,
     RegisterCommand,
     RegisterTool,
-    RenderPanel,
-    Submit,
     SubmitSlash,
     Subscribe,
     ToolReply,
@@ -85,8 +78,8 @@ class ZotExtension:
         self._calls = Calls(self._peer, self._outbox, rounds.deadlines)
         self._registered = Registered(spec.name, self._calls)
         self._own_calls = ExtensionCalls(spec.name, self._calls, spec.roster.run_tool, self._send)
-        self._interception = Interception(Origin(spec.name, spec.project_dir), self._calls, self._warn)
-        self._notes = Notes(self._note, rounds.deadlines)
+        self._showing = Showing(self, spec, self._calls, rounds.deadlines)
+        self._interception = Interception(Origin(spec.name, spec.project_dir), self._calls, self._showing.warn)
         self._sequence = 0
         self._up = False
 
@@ -189,7 +182,7 @@ class ZotExtension:
     def abandon(self, reason: str) -> None:
         self._outbox.close()
         self._calls.abandon(reason)
-        self._notes.end()
+        self._showing.end()
         status = self._child.pipes.process.returncode
         self._handshake.abandon(f"extension exited before hello: {reason if status is None else status_text(status)}")
         self._spec.journal.host(reason)
@@ -254,42 +247,12 @@ class ZotExtension:
             case Stray() | Malformed() | Unknown() | Oversize():
                 self.protocol_errors.take(it)
             case _:
-                self._show(it)
+                self._showing.take(it)
         return False
-
-    def _show(self, it: Incoming) -> None:
-        roster, chat = self._spec.roster, self._calls.chat
-        match it:
-            case Notify(level=level, message=message):
-                self._notes.take(level, message, chat)
-            case ClearNotes():
-                roster.show(lambda surface: surface.clear_notes(self.extension))
-            case OpenPanel(panel=panel):
-                if chat is None and self._calls.in_flight:
-                    # It may be any of several chats', so it must not stay with the one that has it.
-                    roster.close_panel(self, panel.id)
-                roster.open_panel(self, panel, chat)
-            case RenderPanel(panel=panel):
-                roster.render_panel(self, panel)
-            case ClosePanel(panel_id=panel_id):
-                roster.close_panel(self, panel_id)
-            case Submit(text=text) if text:
-                roster.show(lambda surface: surface.submit(self.extension, text, chat))
-            case SubmitSlash(text=text):
-                roster.show(lambda surface: surface.submit_slash(self.extension, text, chat))
-            case _:
-                pass
 
     def _announce(self) -> None:
         self._registered.news = False
         self._spec.roster.changed(self)
-
-    def _note(self, level: Level, text: str, chat: Chat | None) -> None:
-        self._spec.roster.show(lambda surface: surface.note(self.extension, level, text, chat))
-
-    def _warn(self, text: str, chat: Chat) -> None:
-        self._spec.journal.host(text)
-        self._note("warn", text, chat)
 
 
 def status_text(status: int) -> str:

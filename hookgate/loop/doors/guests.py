@@ -17,7 +17,7 @@ from hookgate.approvals.people import People, Person
 from hookgate.protocol.approval import Voter
 from hookgate.protocol.dataclasses import dataclass, replace
 from hookgate.protocol.journal.interfaces import Journal
-from hookgate.protocol.journal.people import Pairing, StoredPerson
+from hookgate.protocol.journal.people import NAME, Pairing, StoredPerson
 
 ALPHABET = "23456789ABCDEFGHJKLMNPQRSTUVWXYZ"
 """Without what is taken for something else."""
@@ -26,7 +26,6 @@ PEOPLE = "people"
 CODE_CHARACTERS = 8
 CODE_S = 3600.0
 MOST_IDS = 32
-NAME = re.compile(r"[A-Za-z0-9_.-]{1,64}")
 RESERVED = frozenset({"requester", "operator", "nobody"})
 NUMBER = re.compile(r"-?[0-9]+")
 """As platforms write the ids of people and chats."""
@@ -37,7 +36,7 @@ class NotPaired(Exception):
 
 
 @dataclass(frozen=True, slots=True)
-class Known:
+class ListedPerson:
     """Somebody as operators see them. `by` empty: the configuration names them; `counts` False: it names somebody
     else so."""
 
@@ -98,10 +97,10 @@ class Guests:
         paired = (Person(it.name, it.ids, it.roles, paired=True) for it in guests if self._counts(it.name))
         return People((*self._configured, *paired))
 
-    def listed(self) -> tuple[Known, ...]:
-        configured = (Known(it.name, tuple(map(str, it.ids)), it.roles) for it in self._configured)
+    def listed(self) -> tuple[ListedPerson, ...]:
+        configured = (ListedPerson(it.name, tuple(map(str, it.ids)), it.roles) for it in self._configured)
         stored = (
-            Known(it.name, tuple(map(str, it.ids)), it.roles, it.by, it.at, self._counts(it.name))
+            ListedPerson(it.name, tuple(map(str, it.ids)), it.roles, it.by, it.at, self._counts(it.name))
             for it in self._stored
         )
         return (*configured, *stored)

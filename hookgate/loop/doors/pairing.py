@@ -9,8 +9,8 @@ from hookgate.loop.commands.table import Command, Invocation
 from hookgate.loop.doors.doors import STRANGER, Doors, Turned
 from hookgate.loop.doors.guests import Guests, NotPaired
 from hookgate.processes.rates import Rate
+from hookgate.protocol.approval import OPERATOR_ROLE
 
-OPERATOR_ROLE = "operator"
 NOT_YOURS = f"Only those with the role {OPERATOR_ROLE} may let somebody in."
 AT_THE_MACHINE = "Nobody is let in by a key: say it in another chat, or at the machine."
 WHICH = "Say the code: /pair CODE [NAME]."

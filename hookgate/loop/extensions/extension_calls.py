@@ -28,11 +28,11 @@ from hookgate.protocol.values import LLMRequest, ProposedCall, Step, ToolCall, T
 from hookgate.tools.decode import ReadCall
 from hookgate.tools.dispatch import failure
 
-Shown = Callable[[Step, Sequence[ToolSpec]], tuple[ToolSpec, ...]]
+VisibleSpecs = Callable[[Step, Sequence[ToolSpec]], tuple[ToolSpec, ...]]
 """Those of the registered tools that a chat may have."""
 
 
-async def run_extension_call(gateway: Gateway, shown: Shown, own_call: ExtensionCall) -> ToolResult:
+async def run_extension_call(gateway: Gateway, shown: VisibleSpecs, own_call: ExtensionCall) -> ToolResult:
     """The result as any call's. Raises nothing (but Cancelled): where a hook aborts, the extension hears why, and the
     turn that it belongs to ends."""
     within = call_scope.current.get()
@@ -87,7 +87,7 @@ def _within(within: call_scope.Served, own_call: ExtensionCall) -> Batch:
     )
 
 
-def _between(gateway: Gateway, claim: Claim, shown: Shown, own_call: ExtensionCall) -> Batch:
+def _between(gateway: Gateway, claim: Claim, shown: VisibleSpecs, own_call: ExtensionCall) -> Batch:
     """What a model would be offered in this chat now, before any hook has a say in it."""
     chat, agent = own_call.chat, gateway.agent_of(own_call.chat)
     call_context.session.set(chat.session_key)

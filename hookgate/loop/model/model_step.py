@@ -17,7 +17,7 @@ from hookgate.loop.calls.reply_calls import ReplyCalls, read_reply, renamed
 from hookgate.loop.model.compaction import make_room
 from hookgate.loop.model.model import complete
 from hookgate.loop.model.repeated import is_repeated
-from hookgate.loop.streaming.shown import Everything, Shown, Watching
+from hookgate.loop.streaming.streamed_reply import Everything, StreamedReply, Watching
 from hookgate.loop.turn_state import Turn
 from hookgate.protocol.chat import Outbound
 from hookgate.protocol.dataclasses import dataclass, replace
@@ -27,14 +27,14 @@ from hookgate.protocol.journal.values import Draft
 from hookgate.protocol.values import LLMReply, LLMRequest, Message, Step
 from hookgate.protocol.values.delta import CallPiece
 from hookgate.protocol.zot.names import EXTENSION
-from hookgate.tools.extract import Held
+from hookgate.tools.extract import CallHoldBack
 from hookgate.tools.registry import Snapshot
 
 log = structlog.get_logger("hookgate.loop")
 
 
 @dataclass(frozen=True)
-class Heard:
+class ModelAnswer:
     """What the model said. `answer`: what people see of it; None where a hook keeps it from them, and `told` is the
     line that says so, if one does."""
 
@@ -45,7 +45,7 @@ class Heard:
     reply: LLMReply
 
 
-async def ask_with_room(turn: Turn, step: Step) -> Heard:
+async def ask_with_room(turn: Turn, step: Step) -> ModelAnswer:
     """Once more, with the older part summed up, where the endpoint says that the conversation is too long."""
     try:
         return await _ask_model(turn, step)
@@ -59,12 +59,12 @@ async def ask_with_room(turn: Turn, step: Step) -> Heard:
     return await _ask_model(turn, step)
 
 
-async def _ask_model(turn: Turn, step: Step) -> Heard:
+async def _ask_model(turn: Turn, step: Step) -> ModelAnswer:
     """Freeze the tools, pass the gate, ask, pass the gate again."""
     # A turn that was stopped by now asks neither hooks nor the model.
     await trio.lowlevel.checkpoint_if_cancelled()
     turn.emit(StepBegan(step.iteration + 1), step)
-    so_far: list[Shown] = []
+    so_far: list[StreamedReply] = []
     try:
         return await _heard(turn, step, so_far)
     except (ProviderFailed, TurnAborted, trio.Cancelled) as error:
@@ -74,7 +74,7 @@ async def _ask_model(turn: Turn, step: Step) -> Heard:
         turn.outlet.delivery.written(step.chat)
 
 
-async def _heard(turn: Turn, step: Step, so_far: list[Shown]) -> Heard:
+async def _heard(turn: Turn, step: Step, so_far: list[StreamedReply]) -> ModelAnswer:
     agent = turn.agent
     snapshot = agent.selection.of(agent.registry.snapshot(), step.chat.channel)
     turn.memo.at_version(snapshot.version)
@@ -105,7 +105,7 @@ async def _heard(turn: Turn, step: Step, so_far: list[Shown]) -> Heard:
         shown.withhold()
     if said.calls and answer is not None and answer.text:
         turn.outlet.channel.end_stream(step.chat)
-    return Heard(turn.batch(step, request, snapshot), said, answer, told, reply)
+    return ModelAnswer(turn.batch(step, request, snapshot), said, answer, told, reply)
 
 
 async def _passed(turn: Turn, step: Step, came: tuple[str, str, str]) -> tuple[Outbound | None, str]:
@@ -150,11 +150,11 @@ def request_of(turn: Turn, snapshot: Snapshot) -> LLMRequest:
     return asked_with(request, turn.inbound, calls_made=any(entry.calls for entry in turn.transcript.turn))
 
 
-def _shown(turn: Turn, step: Step, request: LLMRequest) -> Shown:
+def _shown(turn: Turn, step: Step, request: LLMRequest) -> StreamedReply:
     """Nobody reads along while a hook may still change the text, or where it may be a call."""
     text_calls, redactor = turn.text_calls(request.model), turn.redactor
     if turn.within is not None:
-        return Shown(Watching(_to_nobody), None, redactor)
+        return StreamedReply(Watching(_to_nobody), None, redactor)
 
     def show(text: str | None) -> None:
         # What comes late would stand in the conversation that has begun there meanwhile.
@@ -170,7 +170,7 @@ def _shown(turn: Turn, step: Step, request: LLMRequest) -> Shown:
     heard = turn.agent.gate.events.heard
     calls, thoughts = tell if heard(CallWritten) else None, think if heard(ThoughtWritten) else None
     if turn.agent.gate.holds_text(step, request.model):
-        return Shown(Watching(show), None, redactor)
+        return StreamedReply(Watching(show), None, redactor)
     if text_calls == "off" or not request.tools:
-        return Shown(Watching(show, calls, thoughts), Everything, redactor)
-    return Shown(Watching(show, calls, thoughts), partial(Held, text_calls), redactor)
+        return StreamedReply(Watching(show, calls, thoughts), Everything, redactor)
+    return StreamedReply(Watching(show, calls, thoughts), partial(CallHoldBack, text_calls), redactor)

@@ -14,7 +14,7 @@ import trio
 from hookgate.loop.agent import Agent
 from hookgate.loop.nested import call_scope
 from hookgate.loop.nested.call_scope import Served
-from hookgate.loop.nested.limits import Limits
+from hookgate.loop.nested.limits import TaskLimits
 from hookgate.loop.nested.transcript import TaskTranscript
 from hookgate.loop.nested.within import Within, conversation_of
 from hookgate.loop.sessions.claims import LEASE_S
@@ -74,7 +74,7 @@ def parameters_for(agents: Mapping[str, str]) -> JsonObject:
 class Delegate:
     """`agent`: by name, as it is configured now."""
 
-    def __init__(self, agent: Callable[[str], Agent | None], limits: Limits) -> None:
+    def __init__(self, agent: Callable[[str], Agent | None], limits: TaskLimits) -> None:
         self.spec = SPEC
         self._limits = limits
         self._agent = agent

@@ -6,7 +6,7 @@ from hookgate.protocol.dataclasses import dataclass
 
 
 @dataclass(frozen=True)
-class Limits:
+class TaskLimits:
     """`depth`: how many tasks may lead to each other; `per_turn`: how many one message may lead to; `at_once`: of one
     turn; `timeout_s`: of each, without the time in which a person is waited for."""
 

@@ -2,19 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Generator, Iterable, Sequence
+from collections.abc import Callable, Generator, Sequence
 from contextlib import contextmanager, suppress
 
 import structlog
 import trio
 
 from hookgate.loop.agent import Agent
-from hookgate.loop.calls.client_calls import entering
 from hookgate.loop.delivery.outlet import Outlet
 from hookgate.loop.doors.doors import SHUT_OUT
 from hookgate.loop.model.compaction import compacted
 from hookgate.loop.sessions.carried import Carried
-from hookgate.loop.sessions.claims import LEASE_S, accepted_for, taken_up
+from hookgate.loop.sessions.claims import LEASE_S
+from hookgate.loop.sessions.current import CurrentTranscript
 from hookgate.loop.sessions.jobs import RENEWED, STOPPED, Compaction, End, Job, Jobs, Prompt
 from hookgate.loop.sessions.transcript import Transcript
 from hookgate.loop.slots import Shared, Slot
@@ -26,7 +26,7 @@ from hookgate.protocol.chat import Chat, Inbound, Outbound
 from hookgate.protocol.dataclasses import replace
 from hookgate.protocol.errors import SessionAborted
 from hookgate.protocol.events.inside import SessionBegan, SessionEnded
-from hookgate.protocol.journal.values import Conversation, Draft, Fenced, Outcome
+from hookgate.protocol.journal.values import Conversation, Fenced, Outcome
 from hookgate.protocol.values import Message, Step
 from hookgate.tools.memo import Memo
 
@@ -39,25 +39,28 @@ class Session:
     """Each queued message gets its answer, in order.
 
     `agent` may be exchanged at any time; a turn keeps the one that it began with. `jobs` is the conversation's only
-    queue; whoever fills it has `run` called, which does nothing where it runs already. `transcript` is what was said,
+    queue; whoever fills it has `run` called, which does nothing where it runs already. `current` has what was said,
     as far as it has been loaded: it is when the first job begins.
     """
 
     def __init__(self, agent: Agent, outlet: Outlet, key: str, shared: Shared) -> None:
         self.key = key
-        self.transcript = Transcript(shared.journal.work, Conversation(key, agent.name))
         self.agent = agent
         self.jobs = Jobs()
         self.carried = Carried()
         self.store_failed: Callable[[], None] = lambda: None
         self._shared = shared
         self._outlet = outlet
+        self.current = CurrentTranscript(shared.journal, Conversation(key, agent.name))
         self._running = False
-        self._renewed = False
         self._refused = ""
         self._aborted: SessionAborted | None = None
         self._opened: Step | None = None
         self._turn: Turn | None = None
+
+    @property
+    def transcript(self) -> Transcript:
+        return self.current.transcript
 
     @property
     def busy(self) -> bool:
@@ -105,19 +108,13 @@ class Session:
         self.close("session_switch")
         dropped = self.jobs.drop() if ends else 0
         self.carried.clear()
-        self._renewed = conversation is None
-        self.transcript = Transcript(self._shared.journal.work, conversation or self.transcript.conversation)
+        self.current.renew(conversation)
         if self.jobs.current is not None and ends:
             self.jobs.current.stopped = RENEWED
             if self._turn is not None:
                 self._turn.progress.renewed = True
             self.jobs.current.scope.cancel()
         return dropped
-
-    def recall(self, said: Transcript) -> None:
-        """What somebody has read of it is in the transcript, before anything is done here."""
-        if not self._renewed:
-            self.transcript.recall(said)
 
     async def run(self) -> None:
         """Do what is queued, until nothing is. A second call while one runs returns at once."""
@@ -239,35 +236,19 @@ class Session:
             if accepted.conversation == self.transcript.conversation and not self.jobs.holds(accepted):
                 self.jobs.offer(job := Job(Prompt(left.inbound, accepted)), resumed=True)
                 job.refused = self._refused
-                self.transcript = Transcript(self._shared.journal.work, accepted.conversation)
+                self.current.go_to(accepted.conversation)
 
     async def _begin(self, job: Job) -> Transcript:
         """What the job is written to, from here on by nobody else; what was said is the first of it. Raises Fenced
         where it has ended, or somebody else has it."""
-        journal, before, home = self._shared.journal, self.transcript, Conversation(self.key, self.agent.name)
-        conversation, message = await accepted_for(journal.intake, job.work, home, anew=self._renewed)
-        self._renewed = False
         said = job.work.inbound if isinstance(job.work, Prompt) and not self.agent.gate.judges_messages else None
-
-        def enters(known: Transcript) -> Iterable[Draft]:
-            return () if said is None or said.replaces else entering(known, said)
-
-        taken = await taken_up(journal.work, before, conversation, message, enters)
+        taken = await self.current.claim(job.work, self.agent.name, said)
         if taken is None:
-            if await journal.intake.conversation(self.key, conversation.agent) == conversation != before.conversation:
-                self.transcript = Transcript(journal.work, conversation)
             # A message that is given up leaves a line for its chat, and what had joined it waits again.
             self._outlet.delivery.wake(job.work.chat)
             await self._queue_again()
-            raise Fenced(conversation.id)
+            raise Fenced(self.key)
         transcript, claim = taken
-        # One that never held a word may have been passed over: by a new conversation that began before a crash.
-        if claim.latest and self.transcript is before:
-            self.transcript = transcript
-        if said is not None and not (claim.first or claim.entered):
-            if said.replaces:
-                await transcript.rewind(said.replaces)
-            await transcript.append(*entering(transcript, said))
         if claim.stopped:
             job.stopped = job.stopped or STOPPED
             job.scope.cancel()

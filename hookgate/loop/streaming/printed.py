@@ -6,7 +6,7 @@ from collections.abc import Generator
 from contextlib import contextmanager
 
 from hookgate.loop.calls.batch import Batch
-from hookgate.loop.streaming.waiting import Waiting
+from hookgate.loop.streaming.withheld import WithheldText
 from hookgate.protocol import call_context
 from hookgate.protocol.events.inside import CallProgressed
 
@@ -20,7 +20,7 @@ MAX_TOLD = 256 * 1024
 def telling(batch: Batch, call_id: str) -> Generator[None]:
     """What a tool prints inside is told; what still waits at the end too, unless that is a failure."""
     redactor, told, over = batch.redactor, 0, False
-    waiting = Waiting(redactor.held_from)
+    waiting = WithheldText(redactor.held_from)
 
     def tell(text: str) -> None:
         batch.events.emit(CallProgressed(call_id, text), batch.step)

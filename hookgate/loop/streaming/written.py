@@ -8,7 +8,7 @@ from __future__ import annotations
 import json
 import re
 
-from hookgate.loop.streaming.waiting import Waiting
+from hookgate.loop.streaming.withheld import WithheldText
 from hookgate.protocol.codec import encode
 from hookgate.protocol.dataclasses import dataclass
 from hookgate.protocol.interfaces import Redactor
@@ -43,7 +43,7 @@ class Written:
         self._levels: list[_Level] = []
         self._telling: dict[str, bool] = {}
         self._cut = ""
-        self._string: Waiting | None = None
+        self._string: WithheldText | None = None
         self._broken = False
 
     def take(self, piece: str) -> str:
@@ -69,7 +69,7 @@ class Written:
         if text[end : end + 1] != '"':
             self._broken = end < len(text)
             return end
-        self._string = Waiting(self._redactor.held_from)
+        self._string = WithheldText(self._redactor.held_from)
         told.append('"')
         return end + 1
 
@@ -118,7 +118,7 @@ class Written:
     def _at_key(self) -> bool:
         return bool(self._levels) and self._levels[-1].at_key
 
-    def _last(self, waiting: Waiting) -> str:
+    def _last(self, waiting: WithheldText) -> str:
         """What is left of a string that is whole now. Under a telling key nothing of it has been told yet."""
         rest, secret = waiting.all(), self._secret()
         if self._at_key:

@@ -28,8 +28,8 @@ if TYPE_CHECKING:
         Entry,
         Handed,
         Intent,
-        Known,
         Outcome,
+        ReadSoFar,
         Row,
         Stored,
         Unfinished,
@@ -94,7 +94,7 @@ class Work(Protocol):
         lease_s: float,
         conversation: Conversation | None = None,
         message: str = "",
-        known: Known | None = None,
+        known: ReadSoFar | None = None,
     ) -> Claim | None:
         """The oldest unfinished message that nobody works on, what a crash left first; None: nothing to do. With a
         conversation: the right to write there, for this message or for work that none has asked for; None where

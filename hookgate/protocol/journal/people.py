@@ -3,10 +3,14 @@ what it can be asked about them."""
 
 from __future__ import annotations
 
+import re
 from typing import Protocol
 
 from hookgate.protocol.approval import Voter
 from hookgate.protocol.dataclasses import dataclass
+
+NAME = re.compile(r"[A-Za-z0-9_.-]{1,64}")
+"""Of people, roles and keys."""
 
 
 @dataclass(frozen=True, slots=True)

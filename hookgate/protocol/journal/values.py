@@ -265,7 +265,7 @@ class Row:
 
 
 @dataclass(frozen=True, slots=True)
-class Known:
+class ReadSoFar:
     """What whoever claims has read of the conversation: all up to the claim with this `fence`; -1: nothing. `says`:
     what is said there first under the new claim, if that is still all that was said."""
 

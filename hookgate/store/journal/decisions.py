@@ -15,7 +15,8 @@ from hookgate.store.journal.encoding import decoded, encoded
 from hookgate.store.journal.engine import Engine
 from hookgate.store.journal.posting import post_in_chats
 from hookgate.store.journal.schema import FORMAT
-from hookgate.store.journal.tables import Row, Tables, number_of
+from hookgate.store.journal.statements import Row
+from hookgate.store.journal.tables import Tables, number_of
 
 COLUMNS = "conversation, message, state, why, expires_at, format, request, votes"
 NEW_REQUEST = """
@@ -118,7 +119,7 @@ class Decisions:
 
 
 @dataclass(frozen=True, slots=True)
-class Found:
+class FoundRequest:
     """A stored request; `conversation` and `message` are numbers."""
 
     conversation: int
@@ -142,18 +143,18 @@ def _asked(tables: Tables, claim: Claim, call_id: str) -> tuple[Standing, ...]:
     return tuple(it for it in found if it.state != "expired" and it.request.conversation == claim.conversation)
 
 
-def find_request(tables: Tables, request: str, *, held: bool = False) -> Found | None:
+def find_request(tables: Tables, request: str, *, held: bool = False) -> FoundRequest | None:
     one = tables.held if held else tables.one
     row = one(f"SELECT {COLUMNS} FROM requests WHERE id = ?", request)  # noqa: S608
     return None if row is None else _found(tables, row)
 
 
-def _found(tables: Tables, row: Row) -> Found:
+def _found(tables: Tables, row: Row) -> FoundRequest:
     """As it stands now."""
     conversation, message, state, why, _, format_, request, votes = row
     said = decoded(Votes, format_, votes).votes
     standing = Standing(decoded(StoredRequest, format_, request), state, said, why)
-    return Found(conversation, message, as_of(standing, tables.clock()))
+    return FoundRequest(conversation, message, as_of(standing, tables.clock()))
 
 
 def _become(tables: Tables, request: str, state: str, why: str) -> None:

@@ -11,7 +11,8 @@ from hookgate.store.journal.claims import running
 from hookgate.store.journal.encoding import decoded, encoded
 from hookgate.store.journal.engine import Engine
 from hookgate.store.journal.schema import FORMAT
-from hookgate.store.journal.tables import Added, Coming, Tables, id_of, known_as, number_of
+from hookgate.store.journal.statements import Added, Coming
+from hookgate.store.journal.tables import Tables, id_of, known_as, number_of
 
 GOING_ON = """
     SELECT number, generation FROM conversations WHERE session = ?1 AND agent = ?2

@@ -22,9 +22,9 @@ from hookgate.protocol.journal.values import (
     Fenced,
     Handed,
     Intent,
-    Known,
     Outcome,
     PolicyChanged,
+    ReadSoFar,
     Stored,
 )
 from hookgate.protocol.values import Message, ToolResult
@@ -56,7 +56,7 @@ class Work:
         lease_s: float,
         conversation: Conversation | None = None,
         message: str = "",
-        known: Known | None = None,
+        known: ReadSoFar | None = None,
     ) -> Claim | None:
         if message:
             take = partial(claims.claim_message, message=message)

@@ -9,7 +9,8 @@ from hookgate.protocol.journal.values import Conversation
 from hookgate.protocol.journal.views import Overview, SessionRow, Whereabouts
 from hookgate.store.attempts import MOST_FOUND
 from hookgate.store.memory.letters import dead_letters, drop, outgoing, retry
-from hookgate.store.memory.tables import MessageRow, RequestRow, Tables, Thread
+from hookgate.store.memory.rows import MessageRow, RequestRow, Thread
+from hookgate.store.memory.tables import Tables
 
 
 class Books:

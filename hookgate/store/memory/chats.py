@@ -9,7 +9,8 @@ from collections.abc import Mapping
 from hookgate.protocol.hook.judgement import Judgement
 from hookgate.protocol.journal.values import Conversation, Entry, Row
 from hookgate.protocol.journal.views import ChatRow, Exchange
-from hookgate.store.memory.tables import MessageRow, Tables
+from hookgate.store.memory.rows import MessageRow
+from hookgate.store.memory.tables import Tables
 
 
 class Chats:

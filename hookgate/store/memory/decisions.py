@@ -9,7 +9,8 @@ from hookgate.protocol.dataclasses import replace
 from hookgate.protocol.journal.decisions import Standing, StoredGrant, StoredRequest, Vote
 from hookgate.protocol.journal.values import Claim, Row
 from hookgate.store.deciding import CHANGED, TAKEN_BACK, TOO_LATE, as_of, decided
-from hookgate.store.memory.tables import OutboxRow, RequestRow, Tables
+from hookgate.store.memory.rows import OutboxRow, RequestRow
+from hookgate.store.memory.tables import Tables
 
 UNUSED = ("open", "approved", "refused")
 

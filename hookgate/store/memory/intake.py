@@ -7,7 +7,8 @@ from collections.abc import Sequence
 from hookgate.protocol.chat import Outbound
 from hookgate.protocol.dataclasses import replace
 from hookgate.protocol.journal.values import Accepted, Arrival, ArrivalKind, Conversation, Outcome, Unfinished
-from hookgate.store.memory.tables import MessageRow, Tables, known_as
+from hookgate.store.memory.rows import MessageRow
+from hookgate.store.memory.tables import Tables, known_as
 
 
 class Intake:

@@ -9,7 +9,8 @@ from hookgate.protocol.chat import Chat
 from hookgate.protocol.dataclasses import replace
 from hookgate.protocol.journal.views import DeadLetter, Outgoing
 from hookgate.store.attempts import BROKE_OFF, MOST_TEXT
-from hookgate.store.memory.tables import MessageRow, OutboxRow, Tables
+from hookgate.store.memory.rows import MessageRow, OutboxRow
+from hookgate.store.memory.tables import Tables
 
 
 def dead_letters(tables: Tables) -> tuple[DeadLetter, ...]:

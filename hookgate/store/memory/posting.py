@@ -7,7 +7,8 @@ from collections.abc import Sequence
 from hookgate.protocol.chat import Chat, Outbound
 from hookgate.protocol.dataclasses import replace
 from hookgate.protocol.journal.values import Claim, Row
-from hookgate.store.memory.tables import KEPT, OutboxRow, Tables
+from hookgate.store.memory.rows import OutboxRow
+from hookgate.store.memory.tables import KEPT, Tables
 
 
 class Posting:

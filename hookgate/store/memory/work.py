@@ -20,15 +20,16 @@ from hookgate.protocol.journal.values import (
     Fenced,
     Handed,
     Intent,
-    Known,
     Outcome,
     PolicyChanged,
+    ReadSoFar,
     Stored,
 )
 from hookgate.protocol.values import Message, ToolResult
 from hookgate.store.alone import ME
 from hookgate.store.attempts import GIVEN_UP, MAX_ATTEMPTS
-from hookgate.store.memory.tables import MessageRow, Tables, Thread
+from hookgate.store.memory.rows import MessageRow, Thread
+from hookgate.store.memory.tables import Tables
 
 
 class Work:
@@ -45,7 +46,7 @@ class Work:
         lease_s: float,
         conversation: Conversation | None = None,
         message: str = "",
-        known: Known | None = None,
+        known: ReadSoFar | None = None,
     ) -> Claim | None:
         claim = self._claim(by, lease_s, conversation, message)
         if claim is None or known is None:

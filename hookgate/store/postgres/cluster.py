@@ -19,7 +19,8 @@ from hookgate.protocol.catalog import StoreFailed
 from hookgate.protocol.dataclasses import replace
 from hookgate.protocol.journal.cluster import CHANGED, Member, Note
 from hookgate.store.journal.claims import end_claims
-from hookgate.store.journal.tables import Row, Tables
+from hookgate.store.journal.statements import Row
+from hookgate.store.journal.tables import Tables
 from hookgate.store.postgres.engine import SharedEngine
 from hookgate.store.postgres.notes import forget_notes
 from hookgate.store.postgres.roll import Roll

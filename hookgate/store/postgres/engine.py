@@ -19,7 +19,7 @@ from hookgate.store.postgres.pool import Pool
 from hookgate.store.postgres.roll import Roll
 from hookgate.store.postgres.tables import SharedTables
 from hookgate.store.postgres.together import Together
-from hookgate.store.postgres.waiting import Waiting, in_greenlet
+from hookgate.store.postgres.waiting import WaitingConnection, in_greenlet
 
 T = TypeVar("T")
 V = TypeVar("V")
@@ -78,7 +78,7 @@ class SharedEngine:
             assert self._roll is not None  # noqa: S101 - nobody else makes notes
             self._roll.tell(note, to)
 
-    async def _until_done(self, step: Callable[[Waiting], T]) -> T:
+    async def _until_done(self, step: Callable[[WaitingConnection], T]) -> T:
         deadline, tries, lost = trio.current_time() + AWAY_S, 0, None
         while True:
             try:
@@ -100,7 +100,7 @@ class SharedEngine:
                 self._pool.close()
             await trio.sleep(PAUSE_S * (0.5 + random()))  # noqa: S311 - so that two do not meet again
 
-    def _written(self, act: Callable[[Tables], T], connection: Waiting) -> T:
+    def _written(self, act: Callable[[Tables], T], connection: WaitingConnection) -> T:
         now, xid = _begun(connection, WRITE)
         tables = SharedTables(connection, self._wall() if self._wall else now, self._place, self._roll)
         try:
@@ -118,7 +118,7 @@ class SharedEngine:
         self._stored(tables)
         return result
 
-    def _read(self, act: Callable[[Tables], T], connection: Waiting) -> T:
+    def _read(self, act: Callable[[Tables], T], connection: WaitingConnection) -> T:
         now, _ = _begun(connection, READ)
         try:
             return act(SharedTables(connection, self._wall() if self._wall else now, self._place, self._roll))
@@ -126,14 +126,14 @@ class SharedEngine:
             _roll_back(connection)
 
 
-def _begun(connection: Waiting, statement: str) -> tuple[float, str]:
+def _begun(connection: WaitingConnection, statement: str) -> tuple[float, str]:
     cursor = connection.execute(statement.encode())
     cursor.nextset()
     [(now, xid)] = cursor.fetchall()
     return now, xid
 
 
-def _is_stored(connection: Waiting, lost: LostWhileCommitting) -> bool:
+def _is_stored(connection: WaitingConnection, lost: LostWhileCommitting) -> bool:
     """Raises psycopg.OperationalError while nobody knows yet, and StoreFailed where nobody ever will."""
     same = connection.life == lost.life
     try:
@@ -155,6 +155,6 @@ def _is_stored(connection: Waiting, lost: LostWhileCommitting) -> bool:
             raise errors.LockNotAvailable("a transaction whose connection was lost has not ended yet")
 
 
-def _roll_back(connection: Waiting) -> None:
+def _roll_back(connection: WaitingConnection) -> None:
     if not connection.closed:
         connection.execute("ROLLBACK")

@@ -21,7 +21,7 @@ from hookgate.store.journal.tables import Tables
 from hookgate.store.postgres.faults import said
 from hookgate.store.postgres.pool import Pool
 from hookgate.store.postgres.roll import Roll
-from hookgate.store.postgres.waiting import Waiting, driven, execute, in_greenlet
+from hookgate.store.postgres.waiting import WaitingConnection, driven, execute, in_greenlet
 
 log = structlog.get_logger("hookgate.store")
 
@@ -68,12 +68,12 @@ async def _make_room(pool: Pool) -> None:
             await execute(connection, "SELECT pg_notification_queue_usage()")
 
 
-def _told(connection: Waiting, me: str, waiting: list[tuple[str, Note]]) -> None:
+def _told(connection: WaitingConnection, me: str, waiting: list[tuple[str, Note]]) -> None:
     for text in _packed(connection, me, waiting):
         connection.execute("SELECT pg_notify(%s, %s)", [CHANNEL, text])
 
 
-def _packed(connection: Waiting, me: str, waiting: list[tuple[str, Note]]) -> Iterator[str]:
+def _packed(connection: WaitingConnection, me: str, waiting: list[tuple[str, Note]]) -> Iterator[str]:
     """As many in one as fit."""
     notes: list[bytes] = []
     for to, note in waiting:

@@ -9,7 +9,7 @@ from functools import partial
 import trio
 from psycopg.pq import TransactionStatus
 
-from hookgate.store.postgres.waiting import Waiting, execute, in_greenlet
+from hookgate.store.postgres.waiting import WaitingConnection, execute, in_greenlet
 
 LIFE = """
     SELECT concat_ws(' ', pg_postmaster_start_time(), (
@@ -26,10 +26,10 @@ class Pool:
     def __init__(self, address: str, most: int, settings: tuple[str, ...]) -> None:
         self._address, self._settings = address, settings
         self._limiter = trio.CapacityLimiter(most)
-        self._idle: list[Waiting] = []
+        self._idle: list[WaitingConnection] = []
 
     @asynccontextmanager
-    async def connection(self) -> AsyncGenerator[Waiting]:
+    async def connection(self) -> AsyncGenerator[WaitingConnection]:
         """One that nobody else uses meanwhile. Raises psycopg.Error where the database cannot be reached."""
         async with self._limiter:
             connection = self._idle.pop() if self._idle else await self.open()
@@ -41,9 +41,9 @@ class Pool:
                 else:
                     connection.close()
 
-    async def open(self) -> Waiting:
+    async def open(self) -> WaitingConnection:
         """One that is not kept."""
-        connection = await Waiting.opened(self._address)
+        connection = await WaitingConnection.opened(self._address)
         try:
             for statement in self._settings:
                 await execute(connection, statement)

@@ -11,7 +11,8 @@ from hookgate.protocol.chat import Chat
 from hookgate.protocol.journal.cluster import ROWS, WORK, Note
 from hookgate.store.alone import ME
 from hookgate.store.journal.schema import FORMAT
-from hookgate.store.journal.tables import UNANSWERED, Added, Coming, Row, Tables
+from hookgate.store.journal.statements import Added, Coming, Row
+from hookgate.store.journal.tables import UNANSWERED, Tables
 from hookgate.store.postgres.dialect import bound
 from hookgate.store.postgres.roll import Roll
 

@@ -45,7 +45,7 @@ def wait_for(ask: Callable[[], Awaitable[T]]) -> T:
     return outer.switch(ask)
 
 
-class Waiting(Connection[Any]):
+class WaitingConnection(Connection[Any]):
     """A connection for functions that run in a greenlet. `life`: of the server since its start or its last crash; who
     stands in for it has another one."""
 
@@ -61,7 +61,7 @@ class Waiting(Connection[Any]):
         raise OperationalError(f"no answer for {ANSWER_S:g} s")
 
     @classmethod
-    async def opened(cls, address: str) -> Waiting:
+    async def opened(cls, address: str) -> WaitingConnection:
         """Of several hosts the first that can be had; none keeps the others waiting for long. Raises
         psycopg.Error."""
         *firsts, last = _hosts(address)
@@ -71,7 +71,7 @@ class Waiting(Connection[Any]):
         return await cls._opened(last)
 
     @classmethod
-    async def _opened(cls, address: str) -> Waiting:
+    async def _opened(cls, address: str) -> WaitingConnection:
         try:
             with trio.fail_after(CONNECT_S):
                 connection = await _connected(cls._connect_gen(address))
@@ -92,7 +92,7 @@ def _hosts(address: str) -> list[str]:
     return [make_conninfo(address, host=host, port=port or None) for host, port in zip(hosts, ports, strict=False)]
 
 
-async def _connected(generator: Any) -> Waiting:  # noqa: ANN401 - of psycopg's
+async def _connected(generator: Any) -> WaitingConnection:  # noqa: ANN401 - of psycopg's
     try:
         socket, wanted = next(generator)
         while True:
@@ -137,6 +137,6 @@ async def _ready(socket: int, wanted: int) -> int:
     return found
 
 
-async def execute(connection: Waiting, statement: str) -> None:
+async def execute(connection: WaitingConnection, statement: str) -> None:
     """One that nothing is read of. Raises psycopg.Error."""
     await in_greenlet(lambda: connection.execute(statement.encode()))

@@ -12,17 +12,12 @@ from difflib import SequenceMatcher
 from itertools import pairwise
 
 from hookgate.protocol.dataclasses import dataclass
+from hookgate.protocol.edits import Replacement
 from hookgate.tools.errors import ToolError
 
 CONTEXT_LINES = 3
 # Above this many lines on a side the matcher's quadratic time shows; such a hunk is shown as all old, all new.
 _MATCHED_LINES = 400
-
-
-@dataclass(frozen=True, slots=True)
-class Edit:
-    old: str
-    new: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,7 +29,7 @@ class Span:
     new: str
 
 
-def locate(text: str, edits: Sequence[Edit], path: str) -> tuple[Span, ...]:
+def locate(text: str, edits: Sequence[Replacement], path: str) -> tuple[Span, ...]:
     """The spans in order. `text` has LF line ends. Raises ToolError (validation) naming the edit, counted from 1."""
     if not edits:
         raise _wrong("at least one edit is required")
@@ -44,7 +39,7 @@ def locate(text: str, edits: Sequence[Edit], path: str) -> tuple[Span, ...]:
     return tuple(spans)
 
 
-def _span(text: str, edit: Edit, number: int, path: str) -> Span:
+def _span(text: str, edit: Replacement, number: int, path: str) -> Span:
     old, new = lf(edit.old), lf(edit.new)
     if not old:
         raise _wrong(f"edit {number}: oldText must not be empty")

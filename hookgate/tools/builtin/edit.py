@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from functools import partial
-from typing import cast
 
 import trio
 
-from hookgate.protocol.values import Json, ToolCall, ToolResult, ToolSpec
+from hookgate.protocol.edits import Replacement, replacements
+from hookgate.protocol.values import ToolCall, ToolResult, ToolSpec
 from hookgate.protocol.values.effects import FileEffect
 from hookgate.tools import arguments
-from hookgate.tools.builtin.diff import Edit as Replacement
 from hookgate.tools.builtin.diff import applied, lf, locate, rows
 from hookgate.tools.errors import ToolError
 from hookgate.tools.files.files import opened, replace, version
@@ -56,14 +54,9 @@ class Edit:
 
     async def execute(self, call: ToolCall) -> ToolResult:
         path = arguments.required(call, "path")
-        edits = replacements(call.arguments.get("edits"))
+        edits = replacements(call.arguments)
         text, effect = await trio.to_thread.run_sync(partial(_edit, self._workspace, path, edits))
         return ToolResult(text, data={"path": effect.path, "bytes": effect.bytes_after}, effects=(effect,))
-
-
-def replacements(value: Json) -> tuple[Replacement, ...]:
-    given = cast("list[Mapping[str, str]]", value or [])
-    return tuple(Replacement(edit["oldText"], edit["newText"]) for edit in given)
 
 
 def _edit(workspace: Workspace, path: str, edits: tuple[Replacement, ...]) -> tuple[str, FileEffect]:

@@ -11,7 +11,7 @@ from hookgate.tools.errors import ToolError
 from hookgate.tools.files.workspace import Workspace
 from hookgate.tools.output import OUTPUT_ARGUMENT, Form, Items, form_of, result
 from hookgate.tools.schema.objects import gives, takes
-from hookgate.tools.search.query import Entry, Found, Query
+from hookgate.tools.search.query import Entry, Query, SearchResult
 from hookgate.tools.search.search import search, target
 from hookgate.tools.search.walk import shown
 from hookgate.tools.text import MAX_LINES
@@ -99,7 +99,7 @@ def names_hidden(glob: str) -> bool:
     return any(part.startswith(".") for part in glob.removeprefix("!").split("/"))
 
 
-def _items(call: ToolCall, query: Query, found: Found) -> Items:
+def _items(call: ToolCall, query: Query, found: SearchResult) -> Items:
     pattern, root = arguments.text(call, "pattern"), shown(query.prefix.rstrip("/")) or "."
     listed = len(found.entries)
     notes = [f"the first {listed}"] if listed < found.count else []

@@ -14,7 +14,7 @@ from hookgate.tools.files.workspace import Workspace, which_outside
 from hookgate.tools.output import OUTPUT_ARGUMENT, Form, Items, form_of, result
 from hookgate.tools.schema.objects import gives, takes
 from hookgate.tools.search.lines import MORE, SHOWN_CHARS
-from hookgate.tools.search.query import Found, Query
+from hookgate.tools.search.query import Query, SearchResult
 from hookgate.tools.search.search import search, target
 from hookgate.tools.search.walk import shown
 from hookgate.tools.text import uncut
@@ -115,7 +115,7 @@ def _query(workspace: Workspace, environment: Mapping[str, str], call: ToolCall)
     )
 
 
-def _items(call: ToolCall, query: Query, found: Found) -> Items:
+def _items(call: ToolCall, query: Query, found: SearchResult) -> Items:
     files = len({hit.path for hit in found.hits})
     return Items(
         header=f"grep {shown(query.pattern)} in {_where(query)}: {_counts(query, found, files)}",
@@ -132,14 +132,14 @@ def _where(query: Query) -> str:
     return f"{place} ({shown(query.glob)})" if query.glob else place
 
 
-def _counts(query: Query, found: Found, files: int) -> str:
+def _counts(query: Query, found: SearchResult, files: int) -> str:
     lines = f"{found.count} line{'' if found.count == 1 else 's'} in {files} file{'' if files == 1 else 's'}"
     notes = [f"stopped at max_results {query.limit}"] if found.stopped else []
     notes += [f"{found.skipped} unreadable"] if found.skipped else []
     return ", ".join([lines, *notes])
 
 
-def _members(call: ToolCall, query: Query, found: Found) -> dict[str, Json]:
+def _members(call: ToolCall, query: Query, found: SearchResult) -> dict[str, Json]:
     given = {name: arguments.text(call, name) for name in ("path", "glob")}
     return {
         "pattern": query.pattern,

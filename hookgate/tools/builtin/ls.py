@@ -10,7 +10,7 @@ from hookgate.protocol.values import ToolCall, ToolResult
 from hookgate.tools import arguments
 from hookgate.tools.builtin.finding import SHOW_HIDDEN, TRUNCATED, finding_spec
 from hookgate.tools.files.listing import Listed, listing
-from hookgate.tools.files.workspace import Place, Workspace
+from hookgate.tools.files.workspace import Workspace, WorkspacePath
 from hookgate.tools.output import EMPTY, OUTPUT_ARGUMENT, Form, Items, as_object, form_of, result
 from hookgate.tools.schema.objects import gives, takes
 
@@ -59,12 +59,12 @@ class Ls:
         return ToolResult("\n".join(items.lines) or EMPTY, data=as_object(items))
 
 
-def _found(workspace: Workspace, path: str, *, hidden: bool) -> tuple[Place, tuple[Listed, ...]]:
+def _found(workspace: Workspace, path: str, *, hidden: bool) -> tuple[WorkspacePath, tuple[Listed, ...]]:
     place = workspace.place(path, "ls")
     return place, listing(workspace, place, hidden=hidden)
 
 
-def _items(place: Place, found: tuple[Listed, ...]) -> Items:
+def _items(place: WorkspacePath, found: tuple[Listed, ...]) -> Items:
     return Items(
         header="",
         lines=[f"{it.name}/" if it.folder else it.name for it in found],

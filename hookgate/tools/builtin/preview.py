@@ -6,6 +6,7 @@ import os
 from hashlib import sha256
 
 from hookgate.protocol.dataclasses import dataclass
+from hookgate.protocol.edits import replacements
 from hookgate.protocol.values import ToolCall
 from hookgate.tools import arguments
 from hookgate.tools.builtin import edit, write
@@ -14,7 +15,7 @@ from hookgate.tools.errors import ToolError
 from hookgate.tools.files.diffs import Content, diff
 from hookgate.tools.files.files import opened
 from hookgate.tools.files.observe_paths import shown_path
-from hookgate.tools.files.workspace import Place, Workspace
+from hookgate.tools.files.workspace import Workspace, WorkspacePath
 
 MAX_FILE_BYTES = 1 << 20
 NAMES = frozenset({edit.SPEC.name, write.SPEC.name})
@@ -56,7 +57,7 @@ def preview(workspace: Workspace, call: ToolCall) -> Preview:
     return Preview(path, *(("\n".join(lines), "") if len(lines) > 1 else ("", lines[0])), read)
 
 
-def _before(workspace: Workspace, place: Place, op: str) -> Content | None:
+def _before(workspace: Workspace, place: WorkspacePath, op: str) -> Content | None:
     """None: there is no such file."""
     try:
         with opened(workspace, place, op) as file:
@@ -75,5 +76,5 @@ def _after(call: ToolCall, before: Content | None, path: str) -> bytes:
         return arguments.text(call, "content").encode("utf-8", "replace")
     data = b"" if before is None or before.data is None else before.data
     original = data.decode("utf-8", "surrogateescape")
-    spans = locate(lf(original), edit.replacements(call.arguments.get("edits")), path)
+    spans = locate(lf(original), replacements(call.arguments), path)
     return applied(original, spans).encode("utf-8", "surrogateescape")

@@ -11,9 +11,9 @@ from pathlib import Path
 
 import trio
 
+from hookgate.tools.opening import READ
+
 FILE_NAME = "tool.py"
-# O_NONBLOCK: opening a named pipe must not wait for a writer.
-_READ = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
 _WRITE = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
 _FOLDER = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
 
@@ -49,7 +49,7 @@ def read_text(path: Path) -> str | None:
 def read_program(path: Path) -> bytes | None:
     """The bytes of a regular file that is no link; None where there is none to be read."""
     try:
-        descriptor = os.open(path, _READ)
+        descriptor = os.open(path, READ)
     except OSError:
         return None
     try:

@@ -11,7 +11,7 @@ from itertools import count
 from hookgate.protocol.codec import encode
 from hookgate.protocol.values import ProposedCall, ToolCall
 from hookgate.tools.extract.scan import walk
-from hookgate.tools.extract.values import Extracted, Found, Fragment, Mode, Problem
+from hookgate.tools.extract.values import Extracted, FoundCall, Fragment, Mode, Problem
 from hookgate.tools.repair.bounds import encodable
 
 
@@ -20,7 +20,7 @@ def extract_calls(text: str, names: Collection[str], mode: Mode = "tags") -> Ext
     text = encodable(text)
     fragments = walk(text, frozenset(names), mode)
     verdict = [item for fragment in fragments for item in fragment.verdict]
-    found = [item for item in verdict if isinstance(item, Found)]
+    found = [item for item in verdict if isinstance(item, FoundCall)]
     problems = tuple(item for item in verdict if isinstance(item, Problem))
     written = tuple(text[fragment.start : fragment.end] for fragment in fragments)
     if not found:
@@ -33,7 +33,7 @@ def as_proposed(call: ToolCall) -> ProposedCall:
     return ProposedCall(call.id, call.name, encode(call.arguments).decode())
 
 
-def _with_ids(found: Sequence[Found]) -> tuple[ToolCall, ...]:
+def _with_ids(found: Sequence[FoundCall]) -> tuple[ToolCall, ...]:
     """A given id stays with the first call that has it; every other call gets a free one."""
     given = {item.id for item in found}
     spare = (name for number in count() if (name := f"call_{number}") not in given)

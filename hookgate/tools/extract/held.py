@@ -36,10 +36,10 @@ def held_from(text: str, mode: Mode = "tags") -> int:
     Errs towards holding: whatever follows a call, and where any place will do, an opener in an example or in
     reasoning counts too.
     """
-    return Held(mode)(text)
+    return CallHoldBack(mode)(text)
 
 
-class Held:
+class CallHoldBack:
     """`held_from` of a text that comes in pieces: given the next one, the answer for all that came so far."""
 
     def __init__(self, mode: Mode = "tags") -> None:

@@ -10,7 +10,7 @@ from collections.abc import Collection
 from typing import cast
 
 from hookgate.protocol.values import Decode, Json, JsonObject
-from hookgate.tools.extract.values import Found, Problem, Verdict
+from hookgate.tools.extract.values import FoundCall, Problem, Verdict
 from hookgate.tools.failures import close_names
 from hookgate.tools.repair import Reading, Undecodable, decode_arguments
 
@@ -41,13 +41,13 @@ def judge_bare(reading: Reading, names: Collection[str]) -> Verdict:
     return tuple(_judged(element, reading.steps, names, bare=True) for element in elements)
 
 
-def judge_arguments(name: str, value: Json, steps: tuple[str, ...], call_id: str = "") -> Found | Problem:
+def judge_arguments(name: str, value: Json, steps: tuple[str, ...], call_id: str = "") -> FoundCall | Problem:
     """Arguments that are an object, or a string that holds one."""
     if isinstance(value, str):
         return _from_text(name, value, steps, call_id)
     if not isinstance(value, dict):
         return Problem("the arguments must be a JSON object", name)
-    return Found(call_id, name, cast("JsonObject", value), Decode(steps))
+    return FoundCall(call_id, name, cast("JsonObject", value), Decode(steps))
 
 
 def undeclared(name: str, names: Collection[str]) -> Problem:
@@ -63,7 +63,9 @@ def _elements(value: Json) -> list[Json]:
     return cast("list[Json]", value) if isinstance(value, list) else [value]
 
 
-def _judged(element: Json, steps: tuple[str, ...], names: Collection[str], *, bare: bool = False) -> Found | Problem:
+def _judged(
+    element: Json, steps: tuple[str, ...], names: Collection[str], *, bare: bool = False
+) -> FoundCall | Problem:
     if not isinstance(element, dict):
         return Problem("a call must be a JSON object with a name")
     call = _function(cast("JsonObject", element))
@@ -79,7 +81,7 @@ def _judged(element: Json, steps: tuple[str, ...], names: Collection[str], *, ba
     )
 
 
-def _from_text(name: str, text: str, steps: tuple[str, ...], call_id: str) -> Found | Problem:
+def _from_text(name: str, text: str, steps: tuple[str, ...], call_id: str) -> FoundCall | Problem:
     try:
         # A guess may take long, and what is found in a text is doubtful enough.
         decoded = decode_arguments(text, guess=False)
@@ -87,7 +89,7 @@ def _from_text(name: str, text: str, steps: tuple[str, ...], call_id: str) -> Fo
         return Problem(error.reason, name)
     if decoded.truncated:
         return Problem(CUT.reason, name)
-    return Found(call_id, name, decoded.value, Decode((*steps, *decoded.steps)))
+    return FoundCall(call_id, name, decoded.value, Decode((*steps, *decoded.steps)))
 
 
 def _looks_like_a_call(element: Json, names: Collection[str]) -> bool:

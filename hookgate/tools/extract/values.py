@@ -38,7 +38,7 @@ class Extracted:
 
 
 @dataclass(frozen=True, slots=True)
-class Found:
+class FoundCall:
     """A call as its fragment says it; `id` is empty where the model gave none."""
 
     id: str
@@ -47,7 +47,7 @@ class Found:
     decode: Decode
 
 
-Verdict = tuple["Found | Problem", ...]
+Verdict = tuple["FoundCall | Problem", ...]
 """What one fragment holds, in order."""
 
 

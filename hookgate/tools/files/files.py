@@ -12,10 +12,9 @@ from typing import BinaryIO
 
 from hookgate.protocol.dataclasses import dataclass
 from hookgate.tools.errors import ToolError
-from hookgate.tools.files.workspace import Place, Workspace, naming
+from hookgate.tools.files.workspace import Workspace, WorkspacePath, naming
+from hookgate.tools.opening import READ
 
-# O_NONBLOCK: opening a named pipe must not wait for a writer.
-_READ = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
 _CREATE = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
 
 
@@ -30,12 +29,12 @@ class Version:
 
 
 @contextmanager
-def opened(workspace: Workspace, place: Place, op: str) -> Generator[BinaryIO]:
+def opened(workspace: Workspace, place: WorkspacePath, op: str) -> Generator[BinaryIO]:
     """The regular file at `place`, for reading. Raises ToolError for anything else, OSError naming the path."""
     workspace.refuse_hidden(place, op)
     with workspace.folder(place, op) as folder:
         with naming(place, op):
-            descriptor = os.open(place.name, _READ, dir_fd=folder)
+            descriptor = os.open(place.name, READ, dir_fd=folder)
         with naming(place, op), _file(descriptor, place, op) as file:
             yield file
 
@@ -44,7 +43,7 @@ def version(file: BinaryIO) -> Version:
     return _version(os.fstat(file.fileno()))
 
 
-def replace(workspace: Workspace, place: Place, data: bytes, expected: Version | None = None) -> None:
+def replace(workspace: Workspace, place: WorkspacePath, data: bytes, expected: Version | None = None) -> None:
     """Write beside, then rename: nobody sees half a file. An existing file keeps its mode.
 
     With `expected`, raises ToolError (stale) where the file is no longer that one. Without it, parents are made.
@@ -66,7 +65,7 @@ def replace(workspace: Workspace, place: Place, data: bytes, expected: Version |
             raise
 
 
-def _current(folder: int, place: Place, op: str) -> Version | None:
+def _current(folder: int, place: WorkspacePath, op: str) -> Version | None:
     try:
         status = os.stat(place.name, dir_fd=folder, follow_symlinks=False)
     except FileNotFoundError:
@@ -89,7 +88,7 @@ def _write(folder: int, name: str, data: bytes, current: Version | None) -> None
 
 
 @contextmanager
-def _file(descriptor: int, place: Place, op: str) -> Generator[BinaryIO]:
+def _file(descriptor: int, place: WorkspacePath, op: str) -> Generator[BinaryIO]:
     # closefd: fdopen refuses a folder by raising, and the descriptor must not stay open then.
     try:
         _refuse_irregular(os.fstat(descriptor), place, op)
@@ -99,7 +98,7 @@ def _file(descriptor: int, place: Place, op: str) -> Generator[BinaryIO]:
         os.close(descriptor)
 
 
-def _refuse_irregular(status: os.stat_result, place: Place, op: str) -> None:
+def _refuse_irregular(status: os.stat_result, place: WorkspacePath, op: str) -> None:
     if stat.S_ISDIR(status.st_mode):
         raise ToolError("validation", op, f"{place.shown} is a directory")
     if not stat.S_ISREG(status.st_mode):

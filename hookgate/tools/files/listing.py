@@ -6,7 +6,7 @@ import os
 
 from hookgate.protocol.dataclasses import dataclass
 from hookgate.tools.errors import ToolError
-from hookgate.tools.files.workspace import Place, Workspace, naming
+from hookgate.tools.files.workspace import Workspace, WorkspacePath, naming
 from hookgate.tools.search.query import Kind
 from hookgate.tools.search.walk import kind_of, shown
 
@@ -21,7 +21,7 @@ class Listed:
     folder: bool
 
 
-def listing(workspace: Workspace, place: Place, *, hidden: bool) -> tuple[Listed, ...]:
+def listing(workspace: Workspace, place: WorkspacePath, *, hidden: bool) -> tuple[Listed, ...]:
     """Raises ToolError (validation) where the place is no folder, OSError that names it. Blocks."""
     workspace.refuse_hidden(place, "ls")
     withheld = workspace.hidden()
@@ -36,7 +36,7 @@ def listing(workspace: Workspace, place: Place, *, hidden: bool) -> tuple[Listed
     return tuple(sorted(found, key=lambda it: f"{it.name}/" if it.folder else it.name))
 
 
-def _open(parent: int, place: Place) -> int:
+def _open(parent: int, place: WorkspacePath) -> int:
     try:
         return os.open(place.name, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC, dir_fd=parent)
     except NotADirectoryError:

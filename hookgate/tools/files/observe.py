@@ -15,7 +15,7 @@ from hookgate.protocol.dataclasses import dataclass, replace
 from hookgate.protocol.values import ToolCall, ToolResult
 from hookgate.protocol.values.effects import Effect, FileEffect
 from hookgate.tools.files.observe_paths import Parts, named_paths
-from hookgate.tools.files.observe_scan import Limits, Scan, changes, scan
+from hookgate.tools.files.observe_scan import Scan, ScanLimits, changes, scan
 from hookgate.tools.files.workspace import Workspace
 
 PATIENCE_S = 1.0
@@ -58,11 +58,11 @@ async def _looked(look: Callable[[], T], *, shield: bool = False) -> T | None:
 
 def _before(workspace: Workspace, call: ToolCall) -> _Before | None:
     named = named_paths(workspace, call)
-    return _Before(named, scan(workspace, named, Limits())) if named else None
+    return _Before(named, scan(workspace, named, ScanLimits())) if named else None
 
 
 def _changes(workspace: Workspace, before: _Before) -> tuple[FileEffect, ...]:
-    after = scan(workspace, before.named, Limits(), before.scan.files)
+    after = scan(workspace, before.named, ScanLimits(), before.scan.files)
     return changes(before.scan, after, before.named)
 
 

@@ -15,14 +15,14 @@ from hookgate.protocol.dataclasses import dataclass, replace
 from hookgate.protocol.values.effects import FileEffect
 from hookgate.tools.errors import ToolError
 from hookgate.tools.files.observe_paths import Parts, shown_path
-from hookgate.tools.files.workspace import Place, Workspace, lies_in
+from hookgate.tools.files.workspace import Workspace, WorkspacePath, lies_in
+from hookgate.tools.opening import READ
 
 MAX_HASHED_BYTES = 1024 * 1024
 MAX_ENTRIES = 2000
 MAX_SECONDS = 0.2
 MAX_EFFECTS = 200
 
-_READ = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
 CROWDED = frozenset({".git", "node_modules", ".venv", "__pycache__"})
 """Folders full of files that nobody wrote by hand: looked into when everything else has been seen."""
 
@@ -49,7 +49,7 @@ class Seen:
 
 
 @dataclass(frozen=True, slots=True)
-class Limits:
+class ScanLimits:
     """What one scan may cost: entries of folders, seconds, and the size of a file that is read at all.
 
     `crowded`: whether the folders of that kind are looked into, where they are not named themselves.
@@ -70,7 +70,7 @@ class Scan:
 
 
 def scan(
-    workspace: Workspace, named: Iterable[Parts], limits: Limits, known: Mapping[Parts, Seen] | None = None
+    workspace: Workspace, named: Iterable[Parts], limits: ScanLimits, known: Mapping[Parts, Seen] | None = None
 ) -> Scan:
     """The named files, and those below named folders, within the limits; shallow ones first.
 
@@ -80,7 +80,7 @@ def scan(
 
 
 class _Look:
-    def __init__(self, workspace: Workspace, limits: Limits, known: Mapping[Parts, Seen]) -> None:
+    def __init__(self, workspace: Workspace, limits: ScanLimits, known: Mapping[Parts, Seen]) -> None:
         self._workspace, self._limits, self._known = workspace, limits, known
         self._withheld = workspace.hidden()
         self._begun = monotonic()
@@ -120,7 +120,7 @@ class _Look:
             self._add(folder, parts, name, os.stat(name, dir_fd=folder, follow_symlinks=False))
 
     def _opened(self, parts: Parts) -> AbstractContextManager[int]:
-        return self._workspace.folder(Place("", parts), "observe")
+        return self._workspace.folder(WorkspacePath("", parts), "observe")
 
     def _walk(self, parts: Parts) -> None:
         with suppress(OSError, ToolError), self._opened((*parts, "")) as folder, os.scandir(folder) as entries:
@@ -171,7 +171,7 @@ class _Look:
 
 def _digest(folder: int, name: str) -> bytes:
     with suppress(OSError):
-        descriptor = os.open(name, _READ, dir_fd=folder)
+        descriptor = os.open(name, READ, dir_fd=folder)
         with os.fdopen(descriptor, "rb", buffering=0) as file:
             if stat.S_ISREG(os.fstat(descriptor).st_mode):
                 return sha256(file.read(MAX_HASHED_BYTES + 1)).digest()

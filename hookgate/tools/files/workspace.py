@@ -22,7 +22,7 @@ _FOLDER = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
 
 
 @dataclass(frozen=True, slots=True)
-class Place:
+class WorkspacePath:
     """A path inside the workspace: as the model wrote it, and its parts below the root with all links resolved."""
 
     shown: str
@@ -47,7 +47,7 @@ class Workspace:
     def __post_init__(self) -> None:
         object.__setattr__(self, "root", Path(os.path.realpath(self.root)))
 
-    def refuse_kept(self, place: Place, op: str) -> None:
+    def refuse_kept(self, place: WorkspacePath, op: str) -> None:
         """Raises ToolError (permission) where the place is not for tools to write."""
         path, kept = self.root.joinpath(*place.parts), self.keep()
         # Whatever lies there the next start reads or runs, in whichever folder somebody starts it.
@@ -59,7 +59,7 @@ class Workspace:
             why = "every later model is told what it says; a person can allow it with agent.context_files = false"
             raise ToolError("permission", op, f"{place.shown} is not for tools to write: {why}")
 
-    def refuse_hidden(self, place: Place, op: str) -> None:
+    def refuse_hidden(self, place: WorkspacePath, op: str) -> None:
         """Raises ToolError (permission) where the place is not for tools to see: before anything is opened there."""
         if lies_in(place.parts, self.hidden()):
             why = "belongs to hookgate itself, and is hidden from tools"
@@ -72,7 +72,7 @@ class Workspace:
         inside = (path.relative_to(self.root).parts for path in paths if path.is_relative_to(self.root))
         return frozenset((*inside, *(() for path in paths if self.root.is_relative_to(path))))
 
-    def place(self, path: str, op: str) -> Place:
+    def place(self, path: str, op: str) -> WorkspacePath:
         """Where `path` leads, relative to the root or absolute inside it; it need not exist.
 
         Raises ToolError (permission) where it leads out, (validation) where it is no path at all. Blocks.
@@ -83,10 +83,10 @@ class Workspace:
             raise ToolError("validation", op, f"{path!r} is not a path") from None
         if not real.is_relative_to(self.root):
             raise _outside(path, op)
-        return Place(path, real.relative_to(self.root).parts)
+        return WorkspacePath(path, real.relative_to(self.root).parts)
 
     @contextmanager
-    def folder(self, place: Place, op: str, *, create: bool = False) -> Generator[int]:
+    def folder(self, place: WorkspacePath, op: str, *, create: bool = False) -> Generator[int]:
         """A descriptor of the folder that holds `place`, closed at the end. With `create`, missing ones are made."""
         with naming(place, op):
             descriptor = self._walk(place.parts[:-1], create)
@@ -119,7 +119,7 @@ def _enter(parent: int, name: str, create: bool) -> int:
 
 
 @contextmanager
-def naming(place: Place, op: str) -> Generator[None]:
+def naming(place: WorkspacePath, op: str) -> Generator[None]:
     """Errors of the system name the path as the model wrote it; what it wrote wrong is its own fault."""
     try:
         yield
@@ -127,7 +127,7 @@ def naming(place: Place, op: str) -> Generator[None]:
         raise _named(error, place, op) from None
 
 
-def _named(error: OSError, place: Place, op: str) -> Exception:
+def _named(error: OSError, place: WorkspacePath, op: str) -> Exception:
     match error.errno:
         case errno.ELOOP:
             return _outside(place.shown, op)

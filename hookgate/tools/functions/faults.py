@@ -18,7 +18,7 @@ MAX_PLACES = 10
 _LINE_CHARS = 300
 _VALUE_ERROR = "Value error, "
 
-Place = tuple[str | int, ...]
+ArgumentPath = tuple[str | int, ...]
 
 
 def misfit(op: str, error: ValidationError, arguments: JsonObject, schema: JsonObject, signature: str) -> ToolResult:
@@ -31,7 +31,7 @@ def misfit(op: str, error: ValidationError, arguments: JsonObject, schema: JsonO
 
 def _lines(error: ValidationError, arguments: JsonObject, schema: JsonObject) -> list[str]:
     """Of a union every branch complains: of one place they share a line. No more than are shown, and one."""
-    found: dict[Place, list[str]] = {}
+    found: dict[ArgumentPath, list[str]] = {}
     for problem in error.errors(include_url=False, include_input=False):
         place = _place(problem, arguments)
         found.setdefault(place, []).append(_words(problem, place, schema))
@@ -40,13 +40,13 @@ def _lines(error: ValidationError, arguments: JsonObject, schema: JsonObject) ->
     return [_line(place, tuple(dict.fromkeys(words))) for place, words in found.items()]
 
 
-def _line(place: Place, words: tuple[str, ...]) -> str:
+def _line(place: ArgumentPath, words: tuple[str, ...]) -> str:
     where = ".".join(str(part) for part in place)
     what = ", or ".join(words)
     return (f"{where}: {what}" if where else what)[:_LINE_CHARS]
 
 
-def _place(problem: ErrorDetails, arguments: JsonObject) -> Place:
+def _place(problem: ErrorDetails, arguments: JsonObject) -> ArgumentPath:
     """The parts that lead through what was given: pydantic names the branches of a union among them."""
     place: list[str | int] = []
     node: object = arguments
@@ -71,7 +71,7 @@ def _member(node: object, part: str | int) -> object:
     return _NONE
 
 
-def _words(problem: ErrorDetails, place: Place, schema: JsonObject) -> str:
+def _words(problem: ErrorDetails, place: ArgumentPath, schema: JsonObject) -> str:
     message = problem["msg"].removeprefix(_VALUE_ERROR)
     match problem["type"]:
         case "extra_forbidden":

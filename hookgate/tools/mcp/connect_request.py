@@ -12,6 +12,7 @@ from dataclasses import field
 from pathlib import Path, PurePath
 from typing import Any, cast
 
+from hookgate.processes.interpreters import SHELLS, program_name
 from hookgate.protocol.catalog import ServerRow, Transport
 from hookgate.protocol.dataclasses import dataclass
 from hookgate.protocol.values import JsonObject, ToolCall
@@ -23,9 +24,7 @@ from hookgate.tools.schema.objects import takes
 OP = "mcp_connect"
 SECRET = "secret:"  # noqa: S105 - the prefix of a name
 _SECRET_NAME = re.compile(r"secret:[A-Za-z_][A-Za-z0-9_]{0,127}")
-_SHELLS = frozenset(
-    ("sh", "bash", "dash", "ash", "zsh", "ksh", "mksh", "fish", "csh", "tcsh", "busybox", "toybox", "pwsh", "nu")
-)
+_SHELLS = SHELLS | {"busybox", "toybox", "pwsh", "nu"}
 # Programs whose arguments are another program.
 _CARRIERS = frozenset(("env", "nohup", "timeout", "nice", "ionice", "setsid", "stdbuf", "sudo", "doas", "xargs"))
 _DOWNLOADERS = frozenset(
@@ -129,8 +128,8 @@ def _judge_text(asked: ConnectRequest) -> None:
 def _shell(command: tuple[str, ...]) -> str:
     """The shell that would run: as the program itself, under another name, or behind `env`."""
     for word in _programs(command):
-        names = {PurePath(word).name, Path(word).resolve().name} if "/" in word else {word}
-        if names & _SHELLS:
+        names = (word, Path(word).resolve()) if "/" in word else (word,)
+        if any(program_name(name) in _SHELLS for name in names):
             return word
     return ""
 

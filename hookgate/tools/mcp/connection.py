@@ -18,7 +18,7 @@ from hookgate.tools.mcp.listing import Listing, Offer, Offered, listed
 from hookgate.tools.mcp.live import Live, Refused, Revision, leaves, open_live, reason_of
 from hookgate.tools.mcp.notices import Notices
 from hookgate.tools.mcp.results import Answered, tool_result
-from hookgate.tools.mcp.server import ConnectFailed, ServerSpec, ServerState, ServerStatus, State, Told
+from hookgate.tools.mcp.server import ConnectFailed, ServerListeners, ServerSpec, ServerState, ServerStatus, State
 from hookgate.tools.mcp.transport.ending import Ending
 from hookgate.tools.mcp.transport.tap import LIST_CHANGED, Tap
 from hookgate.tools.registry import Registry
@@ -54,7 +54,7 @@ class Connection:
     """
 
     def __init__(
-        self, spec: ServerSpec, registry: Registry, told: Told, approved: Mapping[str, str] | None = None
+        self, spec: ServerSpec, registry: Registry, told: ServerListeners, approved: Mapping[str, str] | None = None
     ) -> None:
         self.spec = spec
         self.state: State = "connecting"

@@ -12,7 +12,7 @@ import trio
 
 from hookgate.tools.errors import BadSpec, NameConflict, ToolError
 from hookgate.tools.mcp.connection import Connection
-from hookgate.tools.mcp.server import RequiredServerFailed, ServerSpec, ServerStatus, Told
+from hookgate.tools.mcp.server import RequiredServerFailed, ServerListeners, ServerSpec, ServerStatus
 from hookgate.tools.registry import Registry
 
 CLOSE_S = 5.0
@@ -21,7 +21,7 @@ MAX_CONNECTIONS = 32
 
 
 class Connections:
-    def __init__(self, registry: Registry, told: Told) -> None:
+    def __init__(self, registry: Registry, told: ServerListeners) -> None:
         self._registry, self._told = registry, told
         self._open: dict[str, Connection] = {}
         self._configured: frozenset[str] = frozenset()

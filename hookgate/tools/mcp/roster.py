@@ -29,7 +29,7 @@ AGAIN = "look at it once more"
 
 
 @dataclass(frozen=True)
-class Place:
+class ServerSurroundings:
     """Where connections made at run time live: the workspace, the environment that their programs get, and the
     secrets that may be named (None: there is no such secret, or it may not be named)."""
 
@@ -47,7 +47,7 @@ class Kept:
 
 
 @dataclass(frozen=True, slots=True)
-class Shown:
+class SeenDigests:
     """What a person has seen of a connection: digests of its row, empty without one, and of each tool that its server
     offers, by the server's own name."""
 
@@ -63,7 +63,7 @@ class Roster:
         self,
         connections: Connections,
         catalog: Catalog | None,
-        place: Place,
+        place: ServerSurroundings,
         configured: frozenset[str] = frozenset(),
     ) -> None:
         self.connections = connections
@@ -122,7 +122,7 @@ class Roster:
         except StoreFailed as error:
             raise ToolError("transient", "mcp_disconnect", f"the catalog was not changed: {error}") from None
 
-    def shown(self, name: str) -> Shown:
+    def shown(self, name: str) -> SeenDigests:
         """What there is to approve of a connection. Raises ToolError."""
         if name in self._configured:
             raise ToolError("validation", APPROVE, f"{name} stands in the configuration and needs no approval")
@@ -136,9 +136,9 @@ class Roster:
         ):
             reason = f"the connection {name} that runs here is not the one that is kept: forget it, or start again"
             raise ToolError("stale", APPROVE, reason)
-        return Shown(name, _digest(row) if row else "", live.status.hashes if live else {})
+        return SeenDigests(name, _digest(row) if row else "", live.status.hashes if live else {})
 
-    async def approve(self, shown: Shown, by: str) -> ServerStatus:
+    async def approve(self, shown: SeenDigests, by: str) -> ServerStatus:
         """For a person: take what was shown, now and after every restart. A connection that waits is started, and
         takes the tools that were approved before; those that then wait were not shown yet.
 

@@ -77,7 +77,7 @@ class ServerStatus:
 
 
 @dataclass(frozen=True)
-class Told:
+class ServerListeners:
     """Who hears of what happens: called from the event loop, must be quick and must not raise.
 
     `on_notification(connection, method, text)` gets a text that is framed as data already, 2 KiB and its frame at

@@ -11,16 +11,15 @@ import stat
 import sys
 from collections.abc import Callable, Iterator
 
+from hookgate.tools.opening import READ
 from hookgate.tools.search.ignore import Rules, read_rules
 from hookgate.tools.search.lines import Pattern, TooLong
-from hookgate.tools.search.query import BadPattern, Entry, Found, Hit, Query
+from hookgate.tools.search.query import BadPattern, Entry, Hit, Query, SearchResult
 from hookgate.tools.search.regex import Test, compiled, fixed_folders, matchable, of_glob
 from hookgate.tools.search.ripgrep import candidates, lister, tree
 from hookgate.tools.search.walk import FOLDER_FLAGS, Walk, Walked, shown
 
 _REASON_CHARS = 500
-# O_NONBLOCK: what has become a named pipe since it was listed must not be waited for.
-_READ = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
 
 
 def main() -> None:
@@ -28,23 +27,23 @@ def main() -> None:
     try:
         answer = found(Query.decoded(sys.argv[1]))
     except Exception as error:
-        sys.stdout.write(Found(fault=f"{type(error).__name__}: {error}"[:_REASON_CHARS]).encoded())
+        sys.stdout.write(SearchResult(fault=f"{type(error).__name__}: {error}"[:_REASON_CHARS]).encoded())
         sys.exit(1)
     sys.stdout.write(answer.encoded())
 
 
-def found(query: Query) -> Found:
+def found(query: Query) -> SearchResult:
     """What the query finds; its `fault` names a pattern that does not compile. Raises OSError: no such folder."""
     try:
         return _lines(query) if query.pattern else _paths(query)
     except BadPattern as error:
-        return Found(fault=str(error))
+        return SearchResult(fault=str(error))
 
 
 # --- lines --------------------------------------------------------------------------------------------------
 
 
-def _lines(query: Query) -> Found:
+def _lines(query: Query) -> SearchResult:
     pattern, wanted = Pattern(query), _wanted(query, anywhere=True)
     folder, above = _start(query)
     if query.file:
@@ -59,7 +58,7 @@ def _lines(query: Query) -> Found:
     return partly or _with_ripgrep(query, pattern, wanted)
 
 
-def _with_ripgrep(query: Query, pattern: Pattern, wanted: Test) -> Found:
+def _with_ripgrep(query: Query, pattern: Pattern, wanted: Test) -> SearchResult:
     """The tree is large: only what ripgrep names is walked, by the same rules and in the same order."""
     folder, above = _start(query)
     named = candidates(folder, query)
@@ -83,11 +82,11 @@ class _Reading:
         self._hits: list[Hit] = []
         self._skipped = 0
 
-    def all(self, walk: Walk, files: Iterator[Walked]) -> Found:
+    def all(self, walk: Walk, files: Iterator[Walked]) -> SearchResult:
         stopped = any(self._full(file) for file in files)
         return self._found(walk, stopped)
 
-    def some(self, walk: Walk, files: Iterator[Walked]) -> Found | None:
+    def some(self, walk: Walk, files: Iterator[Walked]) -> SearchResult | None:
         """None where the tree has more files than are worth reading one by one."""
         for number, file in enumerate(files):
             if number >= self._query.probed:
@@ -96,14 +95,14 @@ class _Reading:
                 return self._found(walk, True)
         return self._found(walk, False)
 
-    def _found(self, walk: Walk, stopped: bool) -> Found:
+    def _found(self, walk: Walk, stopped: bool) -> SearchResult:
         hits = tuple(self._hits[: self._query.limit])
-        return Found(hits, count=len(hits), stopped=stopped, skipped=walk.skipped + self._skipped)
+        return SearchResult(hits, count=len(hits), stopped=stopped, skipped=walk.skipped + self._skipped)
 
     def _full(self, file: Walked) -> bool:
         """Reads one file; true once there is more than was asked for."""
         try:
-            descriptor = os.open(file.name, _READ, dir_fd=file.folder)
+            descriptor = os.open(file.name, READ, dir_fd=file.folder)
         except FileNotFoundError:
             return False
         except OSError:
@@ -130,7 +129,7 @@ class _Reading:
 # --- paths --------------------------------------------------------------------------------------------------
 
 
-def _paths(query: Query) -> Found:
+def _paths(query: Query) -> SearchResult:
     wanted, glob = _wanted(query, anywhere=False), query.glob
     folder, above = _start(query)
     walk = Walk(query, _towards(query.prefix, glob))
@@ -141,7 +140,7 @@ def _paths(query: Query) -> Found:
             count += 1
             if count <= query.limit:
                 entries.append(Entry(shown(it.path), it.kind))
-    return Found(entries=tuple(entries), count=count, skipped=walk.skipped)
+    return SearchResult(entries=tuple(entries), count=count, skipped=walk.skipped)
 
 
 def _towards(prefix: str, glob: str) -> Test:

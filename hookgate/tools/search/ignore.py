@@ -7,10 +7,10 @@ import re
 from collections.abc import Iterator
 
 from hookgate.protocol.dataclasses import dataclass
+from hookgate.tools.opening import READ
 from hookgate.tools.search.query import BadPattern
 from hookgate.tools.search.regex import Test, compiled, matchable, of_glob
 
-_READ = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
 _MAX_BYTES = 256 * 1024
 _MAX_RULES = 2000
 _TRAILING_BLANKS = re.compile(r"(?<!\\)[ \t\r]+$")
@@ -45,7 +45,7 @@ class Rules:
 def read_rules(folder: int, prefix: str, above: Rules | None) -> Rules | None:
     """What holds in the folder with this descriptor: with its own file, or as it is above."""
     try:
-        descriptor = os.open(".gitignore", _READ, dir_fd=folder)
+        descriptor = os.open(".gitignore", READ, dir_fd=folder)
     except OSError:
         return above
     try:

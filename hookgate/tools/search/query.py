@@ -77,7 +77,7 @@ class Entry:
 
 
 @dataclass(frozen=True, slots=True)
-class Found:
+class SearchResult:
     """`count` is of all that matches; `stopped`: the search ended at the limit, and nobody knows how many there are.
 
     `skipped` counts folders and files that could not be read. `fault` says why nothing was searched.
@@ -94,7 +94,7 @@ class Found:
         return json.dumps(asdict(self))
 
     @classmethod
-    def decoded(cls, text: bytes) -> Found:
+    def decoded(cls, text: bytes) -> SearchResult:
         members = json.loads(text)
         hits = tuple(Hit(**hit) for hit in members.pop("hits"))
         entries = tuple(Entry(**entry) for entry in members.pop("entries"))

@@ -12,8 +12,8 @@ from pathlib import Path
 from hookgate.processes.command import Command
 from hookgate.processes.once import run_once
 from hookgate.tools.errors import ToolError
-from hookgate.tools.files.workspace import Place, Workspace, naming
-from hookgate.tools.search.query import Found, Query
+from hookgate.tools.files.workspace import Workspace, WorkspacePath, naming
+from hookgate.tools.search.query import Query, SearchResult
 
 DEADLINE_S = 30.0
 # More than the most that a query may ask for.
@@ -23,7 +23,7 @@ _MAX_ANSWER_BYTES = 32 * 1024 * 1024
 _START = "import sys; sys.path += sys.argv[2:]; from hookgate.tools.search.child import main; main()"
 
 
-async def search(query: Query, op: str, deadline_s: float = DEADLINE_S) -> Found:
+async def search(query: Query, op: str, deadline_s: float = DEADLINE_S) -> SearchResult:
     """What the query finds. Cancelled or too late, its process group is killed and reaped before this leaves.
 
     Raises ToolError: validation for a pattern that does not compile, budget where the time was up.
@@ -35,7 +35,7 @@ async def search(query: Query, op: str, deadline_s: float = DEADLINE_S) -> Found
         raise ToolError("budget", op, f"not done after {deadline_s:g} s; name a smaller folder or fewer files")
     if printed.overflowed:
         raise ToolError("budget", op, "the result is too large; ask for fewer lines")
-    found = Found.decoded(printed.output) if printed.output else Found()
+    found = SearchResult.decoded(printed.output) if printed.output else SearchResult()
     if printed.status:
         reason = found.fault or f"its process ended with status {printed.status}"
         raise ToolError("transient", op, f"the search failed: {reason}")
@@ -44,7 +44,7 @@ async def search(query: Query, op: str, deadline_s: float = DEADLINE_S) -> Found
     return found
 
 
-def target(workspace: Workspace, path: str, op: str) -> tuple[Place, bool]:
+def target(workspace: Workspace, path: str, op: str) -> tuple[WorkspacePath, bool]:
     """What is to be searched, and whether it is a folder. Raises as the workspace does. Blocks."""
     place = workspace.place(path, op)
     workspace.refuse_hidden(place, op)

@@ -15,7 +15,7 @@ from hookgate.tools.errors import SandboxUnavailable
 from hookgate.tools.files.workspace import which_outside
 
 if TYPE_CHECKING:
-    from hookgate.tools.shell.sandbox import Limits, Sandbox
+    from hookgate.tools.shell.sandbox import Sandbox, SandboxOptions
 
 _PROBE_DEADLINE_S = 10.0
 _MAX_NAMED = 6
@@ -25,7 +25,7 @@ _SHARED = "Shell commands write only the workspace and a private folder for temp
 _log = structlog.get_logger(__name__)
 
 
-async def choose(environment: Mapping[str, str], limits: Limits, bare: Sandbox) -> Sandbox:
+async def choose(environment: Mapping[str, str], limits: SandboxOptions, bare: Sandbox) -> Sandbox:
     """Raises SandboxUnavailable where one is required and none works."""
     if limits.mode == "off":
         return replace(bare, note="The sandbox is switched off: shell commands have all rights of the gateway.")

@@ -50,7 +50,7 @@ _SECRETS = (
 
 
 @dataclass(frozen=True, slots=True)
-class Limits:
+class SandboxOptions:
     """What the operator wants."""
 
     mode: Mode = "auto"
@@ -144,7 +144,7 @@ class Shelter:
 
 @asynccontextmanager
 async def open_shelter(
-    workspace: Path, environment: Mapping[str, str], limits: Limits, keep: Keep = nothing
+    workspace: Path, environment: Mapping[str, str], limits: SandboxOptions, keep: Keep = nothing
 ) -> AsyncGenerator[Shelter]:
     """Finds the best sandbox by trying it, makes the private folder and removes it at the end.
 
@@ -184,7 +184,7 @@ def secrets_below(home: Path) -> tuple[Path, ...]:
     return tuple(home / name for name in _SECRETS if (home / name).exists())
 
 
-def _bare(workspace: Path, base: Path, environment: Mapping[str, str], limits: Limits) -> Sandbox:
+def _bare(workspace: Path, base: Path, environment: Mapping[str, str], limits: SandboxOptions) -> Sandbox:
     home = environment.get("HOME", "")
     secrets = tuple(Path(os.path.realpath(path)) for path in secrets_below(Path(home))) if home else ()
     return Sandbox("none", Path(os.path.realpath(workspace)), base / "tmp", "", limits.network, secrets)

@@ -11,7 +11,7 @@ import trio
 from structlog.testing import capture_logs
 
 from hookgate.channels.discord.incoming import inbox, missed
-from hookgate.channels.discord.incoming.place import Place, Places, latest, read_place
+from hookgate.channels.discord.incoming.place import Places, SessionPosition, latest, read_place
 from hookgate.protocol.chat import Chat, Inbound
 from tests.channels.discord.bench import benched, direct, opened
 from tests.channels.discord.fake import ANN, BOB, CONTENT, ME, OPS, ROLE, FakeDiscord, Refused, open_fake, too_many
@@ -151,9 +151,9 @@ def test_a_place_is_before_what_is_open_and_names_no_session_while_something_is_
     places.done("missed")
     assert (places.now.session, places.now.last) == ("two", 20)
     # Of two that were stored the later one counts, and all that either knows is stored.
-    older = read_place(Place("s", "one", "wss://a", 90, 30, 1.0).text, "s")
-    assert latest(older, held) == Place("s", "", "", 0, 30, 2.0)
-    assert read_place(older.text, "another") == Place("another")
+    older = read_place(SessionPosition("s", "one", "wss://a", 90, 30, 1.0).text, "s")
+    assert latest(older, held) == SessionPosition("s", "", "", 0, 30, 2.0)
+    assert read_place(older.text, "another") == SessionPosition("another")
 
 
 async def test_a_group_its_threads_mentions_and_answers_are_told_apart(tmp_path: Path) -> None:

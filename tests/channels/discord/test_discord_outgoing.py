@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 import trio
 
-from hookgate.channels.discord.limits import GLOBAL_MOST, REFUSED_MOST, Limits
+from hookgate.channels.discord.limits import GLOBAL_MOST, REFUSED_MOST, RateLimits
 from hookgate.channels.discord.outgoing.formatting import formatted
 from hookgate.protocol.chat import Chat, Outbound
 from hookgate.protocol.chat.channel import Undelivered
@@ -100,7 +100,7 @@ async def test_a_chat_that_is_gone_or_forbidden_is_final_and_a_limit_is_waited_f
 
 def test_buckets_are_shared_all_requests_are_counted_and_refusals_are_not_begged_for() -> None:
     now = 100.0
-    limits = Limits(lambda: now)
+    limits = RateLimits(lambda: now)
     head = {"x-ratelimit-bucket": "b", "x-ratelimit-limit": "2", "x-ratelimit-remaining": "0"}
     limits.take("A", "1")
     limits.learn("A", "1", 200, {**head, "x-ratelimit-reset-after": "3.5"})

@@ -63,7 +63,6 @@ def asking(*said: str | dict[str, Any], **more: Any) -> dict[str, Any]:
 
 
 async def add_key(served: Served, name: str, channel: str = "api") -> str:
-    assert served.runtime.keys is not None
     _key, shown = await served.runtime.keys.add(channel, name, "test")
     return shown
 

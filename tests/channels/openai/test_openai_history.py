@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from hookgate.channels.openai.history import new_tail
-from hookgate.channels.openai.said import Tail
+from hookgate.channels.openai.request_messages import Tail
 from hookgate.protocol.chat import Chat, Inbound
 from hookgate.protocol.journal.values import Entry
 from hookgate.protocol.journal.views import Exchange

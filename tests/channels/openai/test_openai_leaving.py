@@ -84,7 +84,6 @@ async def test_who_leaves_while_another_request_is_answered_is_answered_no_more(
 async def test_a_key_that_is_revoked_ends_its_stream_with_an_error(tmp_path: Path) -> None:
     async with open_api(tmp_path, hang(says("partly ", "never"), 2)) as api:
         keys, got = api.served.runtime.keys, list[str]()
-        assert keys is not None
         async with api.ann.stream("POST", "/chat/completions", json=asking("Go.", stream=True)) as answered:
             async for line in answered.aiter_lines():
                 got.append(line)

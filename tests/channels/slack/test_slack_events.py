@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from hookgate.channels.platforms.asking import Pressed
-from hookgate.channels.platforms.said import Said, Skipped
+from hookgate.channels.platforms.message import PlatformMessage, Skipped
 from hookgate.channels.slack.incoming.events import Reader
 from hookgate.channels.slack.wire import Me
 from hookgate.protocol.chat import Chat
@@ -107,11 +107,11 @@ def test_somebody_of_another_workspace_is_nobody_of_this_one() -> None:
     assert read(user_team="T1", source_team="T1", team="T1").chat.sender == "U1"
     event = {"type": "message", "channel": "C1", "user": "U1", "ts": TS, "text": "hello"}
     told = READER.read("events_api", {"team_id": "T2", "event": event})
-    assert isinstance(told, Said)
+    assert isinstance(told, PlatformMessage)
     assert told.chat.sender == "T2.U1"
     typed = {"command": "/hookgate", "user_id": "U1", "channel_id": "C1", "trigger_id": "1.2", "team_id": "T2"}
     asked = READER.read("slash_commands", typed)
-    assert isinstance(asked, Said)
+    assert isinstance(asked, PlatformMessage)
     assert asked.chat.sender == "T2.U1"
     button = {"type": "button", "action_id": "x", "value": "a:1:no"}
     done = {"type": "block_actions", "trigger_id": "t", "actions": [button]}
@@ -124,4 +124,4 @@ def test_somebody_of_another_workspace_is_nobody_of_this_one() -> None:
 def test_a_command_has_a_key_of_its_own() -> None:
     typed = {"command": "/hookgate", "text": " /stop ", "user_id": "U1", "channel_id": "D1", "trigger_id": "1.2"}
     chat = Chat("sl", "D1", "U1")
-    assert READER.read("slash_commands", typed) == Said(chat, "/stop", "command 1.2", mentioned=True)
+    assert READER.read("slash_commands", typed) == PlatformMessage(chat, "/stop", "command 1.2", mentioned=True)

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from hookgate.channels.platforms.asking import Pressed
-from hookgate.channels.platforms.said import Attachment, Said, Skipped, named
+from hookgate.channels.platforms.message import Attachment, PlatformMessage, Skipped, named
 from hookgate.channels.telegram.incoming.updates import (
     Heard,
     Moved,
@@ -30,9 +30,9 @@ def read(text: str = "hi", chat: dict[str, Any] = GROUP, **more: Any) -> Heard:
     return READER.read({"update_id": 9, "message": message})
 
 
-def said(**more: Any) -> Said:
+def said(**more: Any) -> PlatformMessage:
     found = read(**more)
-    assert isinstance(found, Said), found
+    assert isinstance(found, PlatformMessage), found
     return found
 
 
@@ -41,7 +41,7 @@ def span(type_: str, offset: int, length: int, **more: Any) -> dict[str, Any]:
 
 
 def test_a_private_message_is_meant_for_the_bot() -> None:
-    assert said(chat=PRIVATE) == Said(Chat("tg", "7", "7", "direct"), "hi", "5")
+    assert said(chat=PRIVATE) == PlatformMessage(Chat("tg", "7", "7", "direct"), "hi", "5")
 
 
 @pytest.mark.parametrize(

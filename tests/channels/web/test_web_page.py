@@ -133,7 +133,7 @@ def test_an_answer_grows_on_the_page_and_stays_as_the_server_rendered_it(live: L
 
 def asked(live: Live, turn: Turn, required: int = 1, new: str = "tag: new\u202e") -> None:
     """A call that waits for so many people, shown as the loop does it."""
-    call = ToolCall("call_1", "edit", {"path": "deploy.toml", "oldText": "tag: old", "newText": new})
+    call = ToolCall("call_1", "edit", {"path": "deploy.toml", "edits": [{"oldText": "tag: old", "newText": new}]})
     shown = ApprovalRequest(
         "r1",
         turn.chat,

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hookgate.channels.webhook.reading import MEMBERS, Said, Unreadable, read
+from hookgate.channels.webhook.reading import MEMBERS, Unreadable, WebhookMessage, read
 from hookgate.channels.webhook.settings import Rules
 from hookgate.protocol.chat.media import Inline
 from tests.channels.webhook.asking_others import needs_others, others
@@ -20,7 +20,7 @@ JSON_TYPE = {"content-type": "application/json"}
 FROM, NO_RULES = Rules("/data/message"), Rules()
 
 
-def said(value: Any, rules: Rules = NO_RULES, headers: dict[str, str] | None = None) -> Said:
+def said(value: Any, rules: Rules = NO_RULES, headers: dict[str, str] | None = None) -> WebhookMessage:
     body = value if isinstance(value, bytes) else json.dumps(value).encode()
     return read(body, JSON_TYPE if headers is None else headers, rules)
 
@@ -28,17 +28,17 @@ def said(value: Any, rules: Rules = NO_RULES, headers: dict[str, str] | None = N
 @pytest.mark.parametrize(
     ("value", "message"),
     [
-        ({"text": "hello"}, Said("hello", "webhook")),
-        ({"text": " /stop\n"}, Said("/stop", "webhook")),
-        ({"text": "hi", "sender": "ann", "thread": None}, Said("hi", "ann", "ann")),
-        ({"text": "hi", "chat": "ops", "sender": "ann", "thread": "t"}, Said("hi", "ops", "ann", "t")),
+        ({"text": "hello"}, WebhookMessage("hello", "webhook")),
+        ({"text": " /stop\n"}, WebhookMessage("/stop", "webhook")),
+        ({"text": "hi", "sender": "ann", "thread": None}, WebhookMessage("hi", "ann", "ann")),
+        ({"text": "hi", "chat": "ops", "sender": "ann", "thread": "t"}, WebhookMessage("hi", "ops", "ann", "t")),
         (
             {"media": ["data:text/plain;name=a.txt;base64,aGk="]},
-            Said("", "webhook", media=(Inline("text/plain", b"hi", "a.txt"),)),
+            WebhookMessage("", "webhook", media=(Inline("text/plain", b"hi", "a.txt"),)),
         ),
     ],
 )
-def test_a_message_of_our_own_shape_says_what_it_says(value: object, message: Said) -> None:
+def test_a_message_of_our_own_shape_says_what_it_says(value: object, message: WebhookMessage) -> None:
     assert said(value) == message
 
 
@@ -59,7 +59,7 @@ def test_a_message_of_our_own_shape_says_what_it_says(value: object, message: Sa
     ],
 )
 def test_any_json_becomes_what_a_pointer_finds_or_a_block_of_code(value: object, rules: Rules, text: str) -> None:
-    assert said(value, rules) == Said(text, "events", foreign=True)
+    assert said(value, rules) == WebhookMessage(text, "events", foreign=True)
 
 
 @pytest.mark.parametrize("text", ["/approve 1", "\n /new", "\u2003/stop"])
@@ -69,7 +69,7 @@ def test_what_others_have_written_into_an_event_is_never_a_command(text: str) ->
 
 
 def test_a_chat_of_its_own_for_each_incident_is_found_by_a_pointer() -> None:
-    assert said({"text": "hi", "incident": 7}, Rules("/text", "/incident")) == Said("hi", "7", foreign=True)
+    assert said({"text": "hi", "incident": 7}, Rules("/text", "/incident")) == WebhookMessage("hi", "7", foreign=True)
     assert said({"incident": "a b"}, Rules(chat_from="/incident")).chat == "a b"
 
 

@@ -12,10 +12,10 @@ import pytest
 import trio
 
 from hookgate.check.golden import NUMBER, ODD_TEXT, changed_numbers, changed_texts, is_mangled, sample
-from hookgate.check.mailbox import ErrorAnswer, Heard, Mailbox, Result
+from hookgate.check.mailbox import ErrorAnswer, Mailbox, Result, StrayOutput
 from hookgate.check.probes import ascii_spelling
 from hookgate.check.report import Finding, Report, failed, ok
-from hookgate.check.run import LIMITS, Limits, check, print_json, print_report
+from hookgate.check.run import LIMITS, CheckTimeouts, check, print_json, print_report
 from hookgate.protocol.values import Json
 from tests.preloaded.running import run_preloaded
 from tests.processes import none_left
@@ -24,7 +24,7 @@ ROOT = Path(__file__).parents[3]
 CHILDREN = ROOT / "tests/children"
 EXAMPLES = ROOT / "plugins/python"
 DEADLINE_S = 60.0
-HASTY = Limits(hello_s=1.5, call_s=1.5, again_s=0.7, long_s=5.0)
+HASTY = CheckTimeouts(hello_s=1.5, call_s=1.5, again_s=0.7, long_s=5.0)
 """For hooks that never answer something; the rest of what they are asked is answered at once."""
 
 
@@ -32,7 +32,7 @@ def broken(defect: str) -> tuple[str, ...]:
     return (sys.executable, str(CHILDREN / "check_broken.py"), defect)
 
 
-async def checked(command: tuple[str, ...], limits: Limits = LIMITS, **environment: str) -> Report:
+async def checked(command: tuple[str, ...], limits: CheckTimeouts = LIMITS, **environment: str) -> Report:
     base = {name: os.environ[name] for name in ("PATH", "HOME", "TMPDIR") if name in os.environ}
     with trio.fail_after(DEADLINE_S):
         return await check(command, {**base, **environment}, str(CHILDREN), limits)
@@ -231,14 +231,14 @@ async def test_silence_fails_the_check_that_met_it_alone(defect: str, names: set
 
 
 async def test_a_hook_that_answers_only_its_first_call_fails_where_many_are_made() -> None:
-    report = await checked(broken("answers_the_first_call_only"), Limits(call_s=1.0, again_s=0.4, long_s=1.0))
+    report = await checked(broken("answers_the_first_call_only"), CheckTimeouts(call_s=1.0, again_s=0.4, long_s=1.0))
     assert {"before_llm", "many calls"} <= set(failures(report))
     assert failures(report)["many calls"].startswith("1 of 50 calls answered")
 
 
 async def test_a_hello_that_does_not_come_is_told_of_meanwhile_and_slow_starts_are_named_as_a_cause() -> None:
     told: list[str] = []
-    limits = Limits(hello_s=0.3, late_s=0.05)
+    limits = CheckTimeouts(hello_s=0.3, late_s=0.05)
     with trio.fail_after(DEADLINE_S):
         report = await check(broken("is_mute"), {}, str(CHILDREN), limits, late=told.append)
     assert told == ["it is silent, does not flush its stdout, or is still compiling or downloading something"]
@@ -262,13 +262,15 @@ async def test_what_came_instead_of_a_hello_is_quoted_while_it_is_waited_for_and
     told: list[str] = []
     program = ("sh", "-c", 'read -r hello; printf "$0"; read -r rest', answer)
     with trio.fail_after(DEADLINE_S):
-        report = await check(program, {**os.environ}, str(CHILDREN), Limits(hello_s=1, late_s=0.7), late=told.append)
+        report = await check(
+            program, {**os.environ}, str(CHILDREN), CheckTimeouts(hello_s=1, late_s=0.7), late=told.append
+        )
     assert told == [f"this came, which answers nothing: {came}"]
     assert finding(report, "hello").came == came
 
 
 async def test_a_hook_that_starts_later_than_a_gateway_would_wait_is_warned_and_checked_all_the_same() -> None:
-    report = await checked((sys.executable, str(CHILDREN / "check_perfect.py")), Limits(usual_hello_s=0.001))
+    report = await checked((sys.executable, str(CHILDREN / "check_perfect.py")), CheckTimeouts(usual_hello_s=0.001))
     warned = [f for f in report.findings if f.verdict != "ok"]
     assert [f.check for f in warned] == ["hello"]
     assert "where a gateway waits for 0.001 s; name" in warned[0].what
@@ -276,9 +278,9 @@ async def test_a_hook_that_starts_later_than_a_gateway_would_wait_is_warned_and_
 
 
 def test_what_has_started_once_is_given_less_time_to_start_again() -> None:
-    assert Limits(hello_s=60.0).started(0.5).hello_s == 10.0
-    assert Limits(hello_s=60.0).started(25.0).hello_s == 50.0
-    assert Limits(hello_s=3.0, usual_hello_s=3.0).started(2.0).hello_s == 3.0
+    assert CheckTimeouts(hello_s=60.0).started(0.5).hello_s == 10.0
+    assert CheckTimeouts(hello_s=60.0).started(25.0).hello_s == 50.0
+    assert CheckTimeouts(hello_s=3.0, usual_hello_s=3.0).started(2.0).hello_s == 3.0
 
 
 @pytest.mark.parametrize(
@@ -298,7 +300,7 @@ async def test_what_hookgate_can_live_with_is_a_warning(defect: str, name: str, 
 
 
 async def test_a_hook_that_is_slow_at_many_calls_is_warned_rather_than_called_wrong() -> None:
-    report = await checked(broken("is_slow"), Limits(long_s=1.0))
+    report = await checked(broken("is_slow"), CheckTimeouts(long_s=1.0))
     many = finding(report, "many calls")
     assert failures(report) == {}
     assert (many.verdict, "the rest is slow" in many.what) == ("warn", True)
@@ -349,7 +351,7 @@ async def test_nothing_is_left_running(defect: str) -> None:
 
 async def test_a_run_that_takes_too_long_ends_says_what_is_unchecked_and_leaves_nothing_running() -> None:
     token = uuid.uuid4().hex
-    report = await checked((*broken("is_slow"), token), Limits(total_s=1.0))
+    report = await checked((*broken("is_slow"), token), CheckTimeouts(total_s=1.0))
     assert "not checked:" in failures(report)["time"]
     assert "plain v1" in failures(report)["time"]
     await none_left(token)
@@ -435,7 +437,7 @@ def test_the_escaped_spelling_is_ascii_and_means_the_same() -> None:
 
 
 def test_a_mailbox_keeps_answers_strays_and_noise_apart() -> None:
-    heard = Heard()
+    heard = StrayOutput()
     box = Mailbox(heard)
     for _ in range(2):
         box.request("hook.x", b"{}")

@@ -11,6 +11,7 @@ from subprocess import CompletedProcess
 import pytest
 import trio
 
+from hookgate.cli.hooks.subjects import Named, plan_of
 from hookgate.hooks.rules import Rules
 from hookgate.protocol.chat import Chat, Inbound
 from hookgate.protocol.hook.answers import Failed
@@ -522,3 +523,19 @@ async def test_check_starts_the_extension_of_that_name_and_no_other(folder: Path
 def started(folder: Path, name: str) -> bool:
     """Whether it ever was, by its log."""
     return any(folder.rglob(f"ext-{name}.log"))
+
+
+@pytest.mark.parametrize(
+    ("program", "name"),
+    [
+        ("python3.13 -u guard.py", "guard"),
+        ("go run guard.py", "guard"),
+        ("nodejs guard.py other.py", "guard"),
+        ("zsh-5.9 guard.py", "guard"),
+        ("env guard.py", "guard"),
+        ("bin/judge --rules guard.py", "judge"),
+    ],
+)
+def test_a_hook_is_called_after_what_an_interpreter_runs(tmp_path: Path, program: str, name: str) -> None:
+    (tmp_path / "guard.py").touch()
+    assert plan_of(Named("", tuple(program.split()), directory=str(tmp_path)))[0].name == name

@@ -14,7 +14,7 @@ from hookgate.config import ConfigError, parse
 from hookgate.protocol.values import ToolCall
 from hookgate.sections import Config
 from hookgate.tools.dispatch import execute
-from hookgate.tools.mcp.server import Told
+from hookgate.tools.mcp.server import ServerListeners
 from hookgate.tools.mcp.transport import sdk
 from hookgate.tools.registry import Registry
 
@@ -69,7 +69,7 @@ def test_without_the_extra_the_configuration_says_what_to_install(
 
 async def test_configured_servers_and_the_models_tools_are_opened(tmp_path: Path) -> None:
     registry, up = Registry(), trio.Event()
-    told = Told(on_state=lambda state: up.set() if state.state == "up" else None)
+    told = ServerListeners(on_state=lambda state: up.set() if state.state == "up" else None)
     config = configured(server() + "[mcp]\nmodel_may_connect = true\n")
     with trio.fail_after(30):
         async with open_mcp(config, tmp_path, McpParts(registry, tmp_path, told)):
@@ -82,7 +82,7 @@ async def test_configured_servers_and_the_models_tools_are_opened(tmp_path: Path
 
 async def test_the_models_tools_are_not_there_unless_they_are_allowed(tmp_path: Path) -> None:
     registry = Registry()
-    async with open_mcp(configured(""), tmp_path, McpParts(registry, tmp_path, Told())):
+    async with open_mcp(configured(""), tmp_path, McpParts(registry, tmp_path, ServerListeners())):
         assert registry.snapshot().specs == ()
 
 

@@ -16,7 +16,7 @@ import structlog
 import trio
 
 from hookgate.assembly.tools.opening import More
-from hookgate.cli.mcp.kept import approve_connection, forget_connection, list_connections
+from hookgate.cli.mcp.connections import approve_connection, forget_connection, list_connections
 from hookgate.operations import mcp
 from hookgate.operations.refused import OperationRefused
 from hookgate.protocol.catalog import ServerRow

@@ -13,7 +13,7 @@ from hookgate.protocol.approval import ApprovalRequest, Decide
 from hookgate.protocol.hook.answers import Deny
 from hookgate.protocol.hook.stages import Stage
 from hookgate.protocol.values import LLMRequest, Message
-from hookgate.providers.openai import open_openai
+from hookgate.providers.openai.provider import open_openai
 from tests.flow.tools.tooling import Made, endings, open_rig
 from tests.loop.recording import Room, hook
 from tests.model_server import DROPPED, Answer, calls, chunk, cut, events, hang, says

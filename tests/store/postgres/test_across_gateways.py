@@ -295,7 +295,6 @@ async def test_a_completion_asked_for_at_another_gateway_than_its_session_is_at_
     ):
         headers = {"authorization": f"Bearer {await add_key(one.served, 'ann')}", "x-hookgate-session": "s"}
         answers = dict[str, httpx.Response]()
-        assert other.served.runtime.keys is not None
         await other.served.runtime.keys.load()
 
         async def ask(gateway: Gateway, text: str) -> None:
@@ -317,7 +316,6 @@ async def test_a_program_waits_at_another_gateway_and_one_that_leaves_there_ends
 ) -> None:
     async with two(server, tmp_path, hang(says("the "), 2)) as (model, one, other):
         keys = {name: await add_key(one.served, "ann", name) for name in ("rpc", "api")}
-        assert other.served.runtime.keys is not None
         await other.served.runtime.keys.load()
         headers = {"authorization": f"Bearer {keys['rpc']}"}
         async with AsyncExitStack() as stack:

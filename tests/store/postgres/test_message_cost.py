@@ -22,7 +22,7 @@ from hookgate.assembly.settings import Settings
 from hookgate.channels.web.access.passwords import hashed
 from hookgate.config import load
 from hookgate.serve.run import Served
-from hookgate.store.postgres.waiting import Waiting
+from hookgate.store.postgres.waiting import WaitingConnection
 from tests.docs.page import codes, read_page
 from tests.postgres import Server
 from tests.serve.gateway import configured, open_served
@@ -79,10 +79,10 @@ class Counted:
 
     def __init__(self) -> None:
         self.ended: list[Transaction] = []
-        self._going: dict[Waiting, Transaction] = {}
-        self._files: dict[Waiting, Any] = {}
+        self._going: dict[WaitingConnection, Transaction] = {}
+        self._files: dict[WaitingConnection, Any] = {}
 
-    def begin(self, connection: Waiting) -> None:
+    def begin(self, connection: WaitingConnection) -> None:
         if connection not in self._files:
             file = self._files[connection] = TemporaryFile("w+b")  # noqa: SIM115 - until all is counted
             connection.pgconn.trace(file.fileno())
@@ -90,7 +90,7 @@ class Counted:
         self._files[connection].seek(0)
         self._files[connection].truncate()
 
-    def end(self, connection: Waiting, statement: str) -> None:
+    def end(self, connection: WaitingConnection, statement: str) -> None:
         going = self._going.setdefault(connection, Transaction())
         going.statements += statement.split("; ")
         file = self._files[connection]
@@ -121,9 +121,9 @@ class Counted:
 @contextmanager
 def counted(monkeypatch: pytest.MonkeyPatch) -> Generator[Counted]:
     """All connections of this process."""
-    counts, execute = Counted(), Waiting.execute
+    counts, execute = Counted(), WaitingConnection.execute
 
-    def execute_counted(connection: Waiting, query: Any, *given: Any, **named: Any) -> Any:
+    def execute_counted(connection: WaitingConnection, query: Any, *given: Any, **named: Any) -> Any:
         counts.begin(connection)
         try:
             return execute(connection, query, *given, **named)
@@ -131,7 +131,7 @@ def counted(monkeypatch: pytest.MonkeyPatch) -> Generator[Counted]:
             counts.end(connection, query.decode() if isinstance(query, bytes) else query)
 
     with monkeypatch.context() as patched:
-        patched.setattr(Waiting, "execute", execute_counted)
+        patched.setattr(WaitingConnection, "execute", execute_counted)
         try:
             yield counts
         finally:

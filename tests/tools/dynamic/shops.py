@@ -21,7 +21,7 @@ from hookgate.tools.dynamic.made import Workplace
 from hookgate.tools.dynamic.shelf import Shelf
 from hookgate.tools.dynamic.workshop import Terms, Workshop, open_workshop
 from hookgate.tools.registry import Registry
-from hookgate.tools.shell.sandbox import Limits, Sandbox, open_shelter
+from hookgate.tools.shell.sandbox import Sandbox, SandboxOptions, open_shelter
 
 DEADLINE_S = 30.0
 ENVIRONMENT = {"PATH": os.environ["PATH"], "HOME": os.environ.get("HOME", "/"), "LANG": "C.UTF-8"}
@@ -126,5 +126,5 @@ async def open_shop(
 
 @asynccontextmanager
 async def open_walls(folder: Path, mode: Any = "auto") -> AsyncGenerator[Sandbox]:
-    async with open_shelter(folder, ENVIRONMENT, Limits(mode, network=False)) as shelter:
+    async with open_shelter(folder, ENVIRONMENT, SandboxOptions(mode, network=False)) as shelter:
         yield await shelter.chosen()

@@ -11,7 +11,7 @@ import trio
 
 from hookgate.processes.private import remove
 from hookgate.tools.dynamic.cell.folder import MAX_FOLDER_FILES, too_much
-from hookgate.tools.shell.sandbox import Limits, open_shelter
+from hookgate.tools.shell.sandbox import SandboxOptions, open_shelter
 from tests.sandboxes import NO_LANDLOCK, NO_SANDBOX
 from tests.tools.dynamic.shops import open_shop, open_walls
 
@@ -120,7 +120,7 @@ async def test_it_works_inside_landlock_too(tmp_path: Path) -> None:
     for name in ("sh", "python3"):
         (path / name).symlink_to(f"/bin/{name}")
     environment = {"PATH": str(path), "LANG": "C.UTF-8"}
-    async with open_shelter(tmp_path, environment, Limits(network=False)) as shelter:
+    async with open_shelter(tmp_path, environment, SandboxOptions(network=False)) as shelter:
         landlock = await shelter.chosen()
     assert landlock.kind == "landlock"
     async with open_shop(tmp_path, sandbox=landlock) as shop:

@@ -13,7 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from hookgate.protocol.values import Decode, ProposedCall
-from hookgate.tools.extract import Extracted, Held, Mode, as_proposed, extract_calls, held_from
+from hookgate.tools.extract import CallHoldBack, Extracted, Mode, as_proposed, extract_calls, held_from
 from tests.cost import linear
 
 ROWS = [
@@ -363,7 +363,7 @@ HOSTILE = st.lists(PIECES | st.sampled_from(BEGUN), max_size=30).map("".join)
 @given(HOSTILE | st.sampled_from([row["text"] for row in ROWS]), st.sampled_from(["tags", "all"]), st.randoms())
 def test_the_same_is_shown_of_a_text_however_it_is_cut_into_pieces(text: str, mode: Mode, random: Random) -> None:
     cuts = sorted({0, len(text), *(random.randint(0, len(text)) for _ in range(random.randint(0, 20)))})
-    whole, cut = Held(mode), Held(mode)
+    whole, cut = CallHoldBack(mode), CallHoldBack(mode)
     by_character = max(0, *map(whole, text)) if text else 0
     shown = 0
     for begin, end in pairwise(cuts):
@@ -411,7 +411,7 @@ def test_32_kibibytes_of_anything_are_answered(before: str, piece: str) -> None:
     with linear():
         assert not extract_calls(text, NAMES, "all").calls
         assert not extract_calls(text, NAMES, "tags").calls
-        held = Held("tags")
+        held = CallHoldBack("tags")
         for begin in range(0, len(text), 16):
             held(text[begin : begin + 16])
 

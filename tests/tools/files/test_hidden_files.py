@@ -18,7 +18,7 @@ from hookgate.redaction.redactor import Redactor
 from hookgate.store.media.store import FileMedia
 from hookgate.tools.builtin import Parts, builtin_tools
 from hookgate.tools.dispatch import execute
-from hookgate.tools.files.observe_scan import Limits, scan
+from hookgate.tools.files.observe_scan import ScanLimits, scan
 from hookgate.tools.files.workspace import Workspace
 from hookgate.tools.shell.sandbox import Sandbox
 from tests.assembly.test_keeping import keeping
@@ -116,7 +116,7 @@ async def test_ripgrep_tells_nothing_of_it_either(root: Path, call: Call) -> Non
 
 
 def test_what_a_turn_changed_tells_nothing_of_it(root: Path, kept: Keeping) -> None:
-    seen = scan(Workspace(root, kept, kept.hidden), [(), ("state", "journal.db")], Limits(seconds=30))
+    seen = scan(Workspace(root, kept, kept.hidden), [(), ("state", "journal.db")], ScanLimits(seconds=30))
     assert {"/".join(parts) for parts in seen.files} == {"notes.txt", "state/open.txt", "link", "folder"}
 
 

@@ -18,7 +18,7 @@ from hookgate.tools.dispatch import execute
 from hookgate.tools.files import observe
 from hookgate.tools.files.observe import merged, watch
 from hookgate.tools.files.observe_paths import named_paths, shown_path
-from hookgate.tools.files.observe_scan import Limits, changes, scan
+from hookgate.tools.files.observe_scan import ScanLimits, changes, scan
 from hookgate.tools.files.workspace import Workspace
 from hookgate.tools.shell.sandbox import Sandbox
 from tests.cost import linear
@@ -200,16 +200,16 @@ async def test_of_a_huge_folder_only_what_was_seen_before_is_compared(workspace:
     effects = await seen(workspace, call("t", paths=[".", "named"]), change)
     assert len(effects) == 200
     assert not any(isinstance(it, FileEffect) and it.path == "brand new" for it in effects)
-    before = scan(workspace, [(), ("named",)], Limits(entries=5))
+    before = scan(workspace, [(), ("named",)], ScanLimits(entries=5))
     (root / "named").unlink()
-    after = scan(workspace, [(), ("named",)], Limits(entries=5), before.files)
+    after = scan(workspace, [(), ("named",)], ScanLimits(entries=5), before.files)
     assert changes(before, after, [(), ("named",)]) == (delete("named"),)
 
 
 async def test_a_scan_keeps_to_its_time(workspace: Workspace, root: Path) -> None:
     for name in ("named", "other"):
         (root / name).write_text("x")
-    found = scan(workspace, [(), ("named",)], Limits(seconds=0))
+    found = scan(workspace, [(), ("named",)], ScanLimits(seconds=0))
     assert [(path, seen.digest) for path, seen in found.files.items()] == [(("named",), b"")]
     assert not found.complete
 
@@ -219,10 +219,10 @@ async def test_crowded_folders_are_seen_last(workspace: Workspace, root: Path) -
         (root / folder).mkdir(exist_ok=True)
         for number in range(10):
             (root / folder / f"{number}").touch()
-    found = scan(workspace, [()], Limits(entries=23))
+    found = scan(workspace, [()], ScanLimits(entries=23))
     assert {parts[0] for parts in found.files} == {"src"}
     assert not found.complete
-    none = scan(workspace, [()], Limits(crowded=False))
+    none = scan(workspace, [()], ScanLimits(crowded=False))
     assert none.complete
     assert not any(parts[0] == ".git" for parts in none.files)
 
@@ -244,7 +244,7 @@ async def test_a_hostile_command_line_costs_little(workspace: Workspace) -> None
 async def test_one_named_file_is_all_that_is_looked_at(workspace: Workspace, root: Path) -> None:
     for name in "abc":
         (root / name).write_text("x")
-    found = scan(workspace, named_paths(workspace, call("write", path="b", content="x")), Limits(entries=2))
+    found = scan(workspace, named_paths(workspace, call("write", path="b", content="x")), ScanLimits(entries=2))
     assert found.complete
     assert {path for path, seen in found.files.items() if seen.digest} == {("b",)}
 

@@ -9,7 +9,7 @@ import pytest
 
 from hookgate.tools.errors import ToolError
 from hookgate.tools.files.files import opened, replace
-from hookgate.tools.files.workspace import Place, Workspace
+from hookgate.tools.files.workspace import Workspace, WorkspacePath
 from hookgate.tools.kept import Kept
 
 
@@ -78,7 +78,7 @@ def test_a_link_put_in_place_after_the_check_is_refused_not_followed(
 ) -> None:
     (root / "deep").mkdir()
     (root / "deep" / "secret").write_text("mine")
-    folder, file = workspace.place("deep/secret", "read"), Place("late", ("late",))
+    folder, file = workspace.place("deep/secret", "read"), WorkspacePath("late", ("late",))
     (root / "deep" / "secret").unlink()
     (root / "deep").rmdir()
     (root / "deep").symlink_to(outside)

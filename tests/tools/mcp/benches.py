@@ -15,7 +15,7 @@ import trio
 from hookgate.protocol.values import ToolCall, ToolResult
 from hookgate.tools.dispatch import execute
 from hookgate.tools.mcp.connections import Connections, open_connections
-from hookgate.tools.mcp.server import ServerSpec, ServerState, ServerStatus, Told
+from hookgate.tools.mcp.server import ServerListeners, ServerSpec, ServerState, ServerStatus
 from hookgate.tools.registry import Registry
 
 DEADLINE_S = 30.0
@@ -37,7 +37,7 @@ class Bench:
     _moved: trio.Event = field(default_factory=trio.Event)
 
     def __post_init__(self) -> None:
-        self.connections = Connections(self.registry, Told(self._state, self._notification))
+        self.connections = Connections(self.registry, ServerListeners(self._state, self._notification))
 
     def _state(self, state: ServerState) -> None:
         self.states.append(state)

@@ -22,7 +22,7 @@ from hookgate.tools.errors import ToolError
 from hookgate.tools.mcp.connect_request import approval_text, read_request
 from hookgate.tools.mcp.manage import McpConnect, McpDisconnect, McpList
 from hookgate.tools.mcp.review import review
-from hookgate.tools.mcp.roster import Place, Roster
+from hookgate.tools.mcp.roster import Roster, ServerSurroundings
 from tests.processes import gone
 
 FILE = "hookgate.db"
@@ -34,7 +34,9 @@ class Desk:
     def __init__(self, bench: Bench, catalog: Catalog | None, folder: Path, configured: frozenset[str]) -> None:
         secrets = {"TOKEN": "s3cret"}
         self.bench = bench
-        self.roster = Roster(bench.connections, catalog, Place(folder, ENVIRONMENT, secrets.get), configured)
+        self.roster = Roster(
+            bench.connections, catalog, ServerSurroundings(folder, ENVIRONMENT, secrets.get), configured
+        )
         self._tools = {
             it.spec.name: it for it in (McpConnect(self.roster), McpDisconnect(self.roster), McpList(self.roster))
         }
@@ -226,6 +228,8 @@ HTTP = {"name": "srv", "transport": "http", "base_url": "https://example.com/mcp
         ({"name": "srv", "transport": "http"}, "base_url is required"),
         ({**STDIO, "command": "server"}, "absolute path"),
         ({**STDIO, "command": "/bin/sh", "args": ["-c", "x"]}, "is a shell"),
+        ({**STDIO, "command": "/bin/rbash", "args": ["-c", "x"]}, "is a shell"),
+        ({**STDIO, "command": "/usr/bin/zsh-5.9", "args": ["-c", "x"]}, "is a shell"),
         ({**STDIO, "command": "/usr/bin/env", "args": ["A=1", "bash"]}, "is a shell"),
         ({**STDIO, "command": "/usr/bin/env", "args": ["-S", "bash -c x"]}, "is a shell"),
         ({**STDIO, "command": "/usr/bin/timeout", "args": ["5", "/bin/sh"]}, "is a shell"),

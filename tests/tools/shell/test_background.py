@@ -29,7 +29,7 @@ from hookgate.tools.builtin.bash_output import MAX_WAIT_S, BashOutput
 from hookgate.tools.dispatch import execute
 from hookgate.tools.shell import background as module
 from hookgate.tools.shell.background import Background, Job, open_background
-from hookgate.tools.shell.sandbox import Limits, Sandbox
+from hookgate.tools.shell.sandbox import Sandbox, SandboxOptions
 from tests.processes import gone, line_of
 
 Run = Callable[..., Coroutine[Any, Any, ToolResult]]
@@ -307,7 +307,7 @@ async def test_it_dies_with_a_hookgate_that_is_killed_outright(tmp_path: Path) -
 @pytest.mark.needs("bwrap")
 async def test_it_runs_inside_the_same_walls(root: Path, tmp_path: Path) -> None:
     async with (
-        open_sandbox(root, ENVIRONMENT, Limits()) as sandbox,
+        open_sandbox(root, ENVIRONMENT, SandboxOptions()) as sandbox,
         open_background(sandbox.tmp) as room,
     ):
         assert sandbox.kind == "bwrap"

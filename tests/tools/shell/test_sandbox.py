@@ -20,7 +20,7 @@ from hookgate.tools.errors import SandboxUnavailable
 from hookgate.tools.kept import Kept
 from hookgate.tools.shell import choosing
 from hookgate.tools.shell import sandbox as module
-from hookgate.tools.shell.sandbox import Limits, Sandbox
+from hookgate.tools.shell.sandbox import Sandbox, SandboxOptions
 from tests.sandboxes import BWRAP, NO_LANDLOCK
 
 ENVIRONMENT = {"PATH": os.environ["PATH"], "LANG": "C.UTF-8"}
@@ -140,7 +140,7 @@ async def test_the_note_tells_a_person_what_holds(confined: Sandbox) -> None:
 
 
 async def test_off_is_no_sandbox_and_says_so(root: Path) -> None:
-    async with open_sandbox(root, ENVIRONMENT, Limits(mode="off")) as sandbox:
+    async with open_sandbox(root, ENVIRONMENT, SandboxOptions(mode="off")) as sandbox:
         assert sandbox.kind == "none"
         assert "switched off" in sandbox.note
         assert sandbox.wrap(["x"]) == ["x"]
@@ -159,7 +159,7 @@ async def test_without_any_sandbox_auto_goes_on_loudly_and_required_refuses(
         assert "all rights" in sandbox.note
     assert "No sandbox works" in capsys.readouterr().out
     with pytest.raises(SandboxUnavailable, match="neither bwrap nor Landlock"):
-        async with open_sandbox(root, nowhere, Limits(mode="required")):
+        async with open_sandbox(root, nowhere, SandboxOptions(mode="required")):
             pass
 
 
@@ -183,7 +183,7 @@ async def test_the_private_folder_is_gone_afterwards(root: Path) -> None:
 async def test_a_required_sandbox_is_not_one_that_leaves_what_is_kept_open(root: Path) -> None:
     kept = Kept(folders=(root / ".hookgate" / "skills",), told=(root / "AGENTS.md",))
     with pytest.raises(SandboxUnavailable, match=r"Landlock would let shell commands change AGENTS\.md, \.hookgate"):
-        async with open_sandbox(root, {"PATH": "/nonexistent"}, Limits("required"), kept):
+        async with open_sandbox(root, {"PATH": "/nonexistent"}, SandboxOptions("required"), kept):
             pass
 
 
@@ -203,14 +203,14 @@ async def test_an_older_landlock_that_cannot_close_tcp_says_so_and_is_none_where
     older.write_text(own.read_text().replace("abi = _call(", "abi = 3 or _call("))
     monkeypatch.setattr(module, "_LAUNCHER", older)
     environment = {"PATH": "/nonexistent", "HOME": str(home)}
-    async with open_sandbox(root, environment, Limits(network=False)) as sandbox:
+    async with open_sandbox(root, environment, SandboxOptions(network=False)) as sandbox:
         assert (sandbox.kind, sandbox.network) == ("landlock", False)
         assert "The network stays open: Landlock can close TCP from Linux 6.7 on." in sandbox.note
         assert "refused" in await sh(sandbox, f"cat {home}/.ssh/id || echo refused")
         closed = replace(sandbox, tcp_open=False)
         assert "it cannot close TCP on this kernel" in await sh(closed, "echo ran")
     with pytest.raises(SandboxUnavailable, match="a sandbox without network is required"):
-        async with open_sandbox(root, environment, Limits("required", network=False)):
+        async with open_sandbox(root, environment, SandboxOptions("required", network=False)):
             pass
 
 

@@ -15,7 +15,7 @@ from hookgate.tools.builtin import Parts, builtin_tools
 from hookgate.tools.dispatch import execute
 from hookgate.tools.files.workspace import Workspace
 from hookgate.tools.kept import Kept
-from hookgate.tools.shell.sandbox import Limits, open_shelter
+from hookgate.tools.shell.sandbox import SandboxOptions, open_shelter
 
 DEADLINE_S = 30.0
 ENVIRONMENT = {"PATH": os.environ["PATH"]}
@@ -40,7 +40,7 @@ async def test_no_command_plants_what_the_next_start_runs(tmp_path: Path, line: 
     folders = (tmp_path / ".hookgate" / "extensions", tmp_path / ".zot" / "extensions")
     kept = Kept((guard, guard.parent), folders)
     with trio.fail_after(DEADLINE_S):
-        async with open_shelter(tmp_path, ENVIRONMENT, Limits(), lambda: kept) as shelter:
+        async with open_shelter(tmp_path, ENVIRONMENT, SandboxOptions(), lambda: kept) as shelter:
             assert (await shelter.chosen()).kind == "bwrap"
             bash = builtin_tools(Parts(Workspace(tmp_path, lambda: kept), shelter, ENVIRONMENT))[0]
             result = await execute(bash, ToolCall("1", "bash", {"command": line}))
@@ -64,7 +64,7 @@ async def test_a_folder_that_is_made_and_goes_while_it_is_looked_for_ends_nothin
             folder.parent.rmdir()
 
     with trio.fail_after(DEADLINE_S):
-        opened = open_shelter(tmp_path, ENVIRONMENT, Limits("off"), lambda: kept)
+        opened = open_shelter(tmp_path, ENVIRONMENT, SandboxOptions("off"), lambda: kept)
         async with opened as shelter, trio.open_nursery() as nursery:
             nursery.start_soon(trio.to_thread.run_sync, flicker)
             try:
@@ -112,7 +112,7 @@ async def test_a_command_reads_a_workspace_that_is_mounted_read_only(tmp_path: P
 async def test_to_try_the_walls_makes_nothing_in_the_workspace(tmp_path: Path) -> None:
     kept = Kept(folders=(tmp_path / ".zot" / "extensions",))
     with trio.fail_after(DEADLINE_S):
-        async with open_shelter(tmp_path, ENVIRONMENT, Limits(), lambda: kept) as shelter:
+        async with open_shelter(tmp_path, ENVIRONMENT, SandboxOptions(), lambda: kept) as shelter:
             await shelter.chosen()
             assert os.listdir(tmp_path) == []
 
@@ -123,7 +123,7 @@ async def test_to_try_the_walls_makes_nothing_in_the_workspace(tmp_path: Path) -
 async def test_no_file_tool_plants_it_either(tmp_path: Path, path: str) -> None:
     (tmp_path / "hooks").mkdir()
     with trio.fail_after(DEADLINE_S):
-        async with open_shelter(tmp_path, ENVIRONMENT, Limits("off")) as shelter:
+        async with open_shelter(tmp_path, ENVIRONMENT, SandboxOptions("off")) as shelter:
             tools = builtin_tools(
                 Parts(Workspace(tmp_path, lambda: Kept((tmp_path / "hooks",))), shelter, ENVIRONMENT)
             )

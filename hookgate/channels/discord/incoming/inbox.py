@@ -22,8 +22,8 @@ from hookgate.channels.discord.incoming.rooms import Rooms, may_be_thread
 from hookgate.channels.discord.wire import Guild, Interaction, Message
 from hookgate.channels.platforms.asking import Pressed
 from hookgate.channels.platforms.files import FETCH_PAUSE_S, Unfetched, keep_attachments
+from hookgate.channels.platforms.message import Attachment, PlatformMessage, Skipped, problems
 from hookgate.channels.platforms.parts import PlatformParts
-from hookgate.channels.platforms.said import Attachment, Said, Skipped, problems
 from hookgate.protocol.catalog import StoreFailed
 from hookgate.protocol.dataclasses import replace
 from hookgate.protocol.journal.values import Upstream
@@ -130,13 +130,13 @@ class Inbox:
         log.warning("stranger_not_read", channel=self.reader.channel)
         return True
 
-    def _is_strange(self, said: Said) -> bool:
+    def _is_strange(self, said: PlatformMessage) -> bool:
         """Whether nobody hears whoever says this, were it meant for the bot."""
         return not self._parts.hears(replace(said.inbound, mentioned=True))
 
     def _take_interaction(self, interaction: Interaction) -> None:
         heard = self.reader.acted(interaction)
-        strange = isinstance(heard, Said) and self._is_strange(heard)
+        strange = isinstance(heard, PlatformMessage) and self._is_strange(heard)
         if strange and self._is_overrun():
             return
         self.places.take(interaction.id)
@@ -209,7 +209,7 @@ class Inbox:
         else:
             await self._receive(said)
 
-    async def _receive(self, said: Said) -> None:
+    async def _receive(self, said: PlatformMessage) -> None:
         inbound = said.inbound
         # Nothing is fetched for what nobody will read.
         if self._parts.hears(inbound):
@@ -244,13 +244,13 @@ class Inbox:
         finally:
             acknowledged.set()
 
-    async def _act(self, heard: Said | Pressed | Skipped, acknowledged: trio.Event) -> None:
+    async def _act(self, heard: PlatformMessage | Pressed | Skipped, acknowledged: trio.Event) -> None:
         match heard:
             case Pressed():
                 # Whoever pressed is told more only after that.
                 await acknowledged.wait()
                 await self._press(heard)
-            case Said():
+            case PlatformMessage():
                 await self._receive(heard)
             case Skipped(why=why, odd=odd):
                 (log.warning if odd else log.debug)("interaction_skipped", channel=self.reader.channel, reason=why)

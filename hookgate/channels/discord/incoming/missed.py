@@ -16,7 +16,7 @@ from hookgate.channels.discord.api import Api, ApiFailed, Route
 from hookgate.channels.discord.incoming.inbox import Inbox
 from hookgate.channels.discord.incoming.reading import thread_parent
 from hookgate.channels.discord.wire import Message, Named
-from hookgate.channels.platforms.said import problems
+from hookgate.channels.platforms.message import problems
 from hookgate.processes.backoff import backoff_s
 from hookgate.protocol.catalog import StoreFailed
 from hookgate.protocol.dataclasses import dataclass

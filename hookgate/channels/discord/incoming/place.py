@@ -13,7 +13,7 @@ from hookgate.protocol.dataclasses import dataclass, replace
 
 
 @dataclass(frozen=True, slots=True)
-class Place:
+class SessionPosition:
     """`session` empty: none that can be resumed. `begun`: its wall clock, in seconds. `last`: the id of the message
     up to which all is stored, 0: nobody knows. `server`: which one has numbered them."""
 
@@ -33,19 +33,19 @@ class Place:
         return self.begun, self.seq
 
 
-_PLACE = TypeAdapter(Place)
+_PLACE = TypeAdapter(SessionPosition)
 
 
-def read_place(text: str, server: str) -> Place:
+def read_place(text: str, server: str) -> SessionPosition:
     """Of another server, or unreadable: from the beginning."""
     try:
         found = _PLACE.validate_json(text)
     except ValidationError:
-        return Place(server)
-    return found if found.server == server else Place(server)
+        return SessionPosition(server)
+    return found if found.server == server else SessionPosition(server)
 
 
-def latest(one: Place, other: Place) -> Place:
+def latest(one: SessionPosition, other: SessionPosition) -> SessionPosition:
     """With a message comes one place, with a session another: the later one, and all that either knows is stored."""
     return replace(max(one, other, key=lambda it: it.order), last=max(one.last, other.last))
 
@@ -53,7 +53,7 @@ def latest(one: Place, other: Place) -> Place:
 class Places:
     """`open` is what has come and is not dealt with; the place is before the first of it."""
 
-    def __init__(self, place: Place) -> None:
+    def __init__(self, place: SessionPosition) -> None:
         self._at = place
         self._open: dict[Hashable, tuple[str, int, int]] = {}
         """By key its session, its number there, and its id if it is a message."""
@@ -61,12 +61,12 @@ class Places:
         """The first message of what is fetched."""
 
     @property
-    def session(self) -> Place:
+    def session(self) -> SessionPosition:
         """Where to resume: all that was received is either open here or dealt with."""
         return self._at
 
     @property
-    def now(self) -> Place:
+    def now(self) -> SessionPosition:
         """What can be stored. While something that was missed is fetched that names no session: whoever resumed it
         would fetch no more of that."""
         seq = min((seq for session, seq, _ in self._open.values() if session == self._at.session), default=None)

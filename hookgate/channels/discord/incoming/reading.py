@@ -9,7 +9,7 @@ from dataclasses import field
 
 from hookgate.channels.discord.wire import Content, Guild, Interaction, Message, Room, User
 from hookgate.channels.platforms.asking import Pressed
-from hookgate.channels.platforms.said import Attachment, Said, Skipped, clean, named, quoted
+from hookgate.channels.platforms.message import Attachment, PlatformMessage, Skipped, clean, named, quoted
 from hookgate.protocol.chat import Chat
 from hookgate.protocol.dataclasses import dataclass
 
@@ -34,7 +34,7 @@ class Reader:
     def learn(self, guild: Guild) -> None:
         self.roles |= {it.id for it in guild.roles if it.tags.bot_id == self.me.id}
 
-    def said(self, message: Message, parent: str) -> Said | Skipped:
+    def said(self, message: Message, parent: str) -> PlatformMessage | Skipped:
         """`parent`: the channel that this is a thread of; empty: none."""
         if message.author.bot or message.author.system or message.webhook_id:
             # A bot that answers bots never ends; who writes by a webhook is nobody that is known.
@@ -54,9 +54,9 @@ class Reader:
             return Skipped("it says nothing, or the bot may not read it")
         chat = _chat(self.channel, message.channel_id, parent, message.author.id, in_server=bool(message.guild_id))
         replied = message.referenced_message is not None and self._is_me(message.referenced_message.author)
-        return Said(chat, whole, message.id, attachments, mentioned=mentioned, reply_to_bot=replied)
+        return PlatformMessage(chat, whole, message.id, attachments, mentioned=mentioned, reply_to_bot=replied)
 
-    def acted(self, interaction: Interaction) -> Said | Pressed | Skipped:
+    def acted(self, interaction: Interaction) -> PlatformMessage | Pressed | Skipped:
         user = interaction.by
         if user is None or user.bot or not interaction.channel_id:
             return Skipped("an interaction of nobody, or nowhere")
@@ -72,7 +72,7 @@ class Reader:
             return Pressed(answered_at, data, user.id, by, *place)
         if interaction.type == COMMANDED and interaction.data.name:
             # No message of the chat has this id.
-            return Said(chat, typed(interaction), f"i{interaction.id}")
+            return PlatformMessage(chat, typed(interaction), f"i{interaction.id}")
         return Skipped(f"an interaction of the type {interaction.type}", odd=True)
 
     def _addressed(self, message: Message) -> tuple[bool, str]:

@@ -12,10 +12,10 @@ import structlog
 import trio
 from pydantic import BaseModel, ValidationError
 
-from hookgate.channels.platforms.said import Said
+from hookgate.channels.platforms.message import PlatformMessage
 from hookgate.channels.slack.api import Api, ApiFailed
 from hookgate.channels.slack.incoming.inbox import Inbox
-from hookgate.channels.slack.wire import Past, Place, Places
+from hookgate.channels.slack.wire import JoinedConversation, Past, Places
 from hookgate.processes.backoff import backoff_s
 from hookgate.protocol.catalog import StoreFailed
 
@@ -48,7 +48,7 @@ class CatchingUp:
         self._inbox.place.miss()
         self._wake()
 
-    async def before(self, said: Said) -> None:
+    async def before(self, said: PlatformMessage) -> None:
         """Until what was missed in its conversation is stored, which came first. What cannot be had soon follows.
         Whoever speaks later does not overtake whoever waits for that."""
         key = said.chat.session_key
@@ -59,7 +59,7 @@ class CatchingUp:
             if (since := self._inbox.place.missing) and key not in self._asked:
                 await self._ask(said, since)
 
-    async def _ask(self, said: Said, since: str) -> None:
+    async def _ask(self, said: PlatformMessage, since: str) -> None:
         key, chat = said.chat.session_key, said.chat
         if chat.thread == said.message_id:
             return
@@ -107,9 +107,9 @@ class CatchingUp:
             found += await self._read("conversations.replies", since, kind, channel=channel, ts=thread)
         log.info("caught_up", channel=self._inbox.reader.channel, since=since, messages=found)
 
-    async def _places(self, kind: str) -> list[Place]:
+    async def _places(self, kind: str) -> list[JoinedConversation]:
         """None of a kind that the bot was not given to see. Raises ApiFailed."""
-        cursor, places = None, list[Place]()
+        cursor, places = None, list[JoinedConversation]()
         while True:
             told: dict[str, object] = {"types": kind, "limit": PAGE, "cursor": cursor}
             try:
@@ -157,7 +157,7 @@ class CatchingUp:
         for raw in sorted(messages, key=lambda it: str(it.get("ts"))):
             heard = self._inbox.reader.past(raw, where["channel"], kind)
             # A thread gives what it begins with, however old that is.
-            if isinstance(heard, Said) and heard.message_id >= since:
+            if isinstance(heard, PlatformMessage) and heard.message_id >= since:
                 await self._inbox.take(heard)
         return len(messages)
 

@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping
 import structlog
 from pydantic import ValidationError
 
-from hookgate.channels.platforms.said import Said
+from hookgate.channels.platforms.message import PlatformMessage
 from hookgate.channels.slack.api import Api, ApiFailed
 from hookgate.channels.slack.incoming.events import Reader
 from hookgate.channels.slack.wire import Past
@@ -21,7 +21,7 @@ MAX_QUOTED = 1000
 """Of one message."""
 
 
-async def earlier(api: Api, reader: Reader, said: Said, hears: Callable[[Inbound], bool]) -> str:
+async def earlier(api: Api, reader: Reader, said: PlatformMessage, hears: Callable[[Inbound], bool]) -> str:
     """Its first messages; empty where this one begins it, or they cannot be had: what was asked is heard all the
     same."""
     chat = said.chat
@@ -37,7 +37,7 @@ async def earlier(api: Api, reader: Reader, said: Said, hears: Callable[[Inbound
     for raw in past.messages:
         heard = reader.past(raw, chat.chat_id, kind)
         # Whoever is listed is heard, though they have not called the bot.
-        if not isinstance(heard, Said) or not hears(replace(heard, mentioned=True).inbound):
+        if not isinstance(heard, PlatformMessage) or not hears(replace(heard, mentioned=True).inbound):
             continue
         if heard.message_id < said.message_id:
             lines += (f"> {line}" for line in f"{heard.chat.sender}: {heard.text[:MAX_QUOTED]}".splitlines())

@@ -9,7 +9,7 @@ from typing import Any, cast
 from pydantic import ValidationError
 
 from hookgate.channels.platforms.asking import Pressed
-from hookgate.channels.platforms.said import MAX_NAME, Attachment, Said, Skipped, clean, named, problems
+from hookgate.channels.platforms.message import MAX_NAME, Attachment, PlatformMessage, Skipped, clean, named, problems
 from hookgate.channels.slack.incoming.spoken import mentions, spoken
 from hookgate.channels.slack.wire import EventCallback, FileOf, Interaction, Me, Message, SlashCommand
 from hookgate.protocol.chat import Chat
@@ -29,7 +29,7 @@ class Turned:
     why: str
 
 
-Heard = Said | Pressed | Turned | Skipped
+Heard = PlatformMessage | Pressed | Turned | Skipped
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,7 +97,7 @@ class Reader:
             return Skipped("it says nothing")
         chat = _chat(self.channel, message, sender)
         to_bot = bool(chat.thread) and message.parent_user_id == self.me.user_id
-        return Said(chat, said, message.ts, attachments, mentioned=mentioned, reply_to_bot=to_bot)
+        return PlatformMessage(chat, said, message.ts, attachments, mentioned=mentioned, reply_to_bot=to_bot)
 
     def _command(self, typed: SlashCommand) -> Heard:
         """`/hookgate stop` is `/stop`; with nothing behind it, it asks what there is."""
@@ -105,7 +105,7 @@ class Reader:
         direct = typed.channel_id.startswith("D")
         sender = self._person(typed.user_id, typed.team_id)
         chat = Chat(self.channel, typed.channel_id, sender, "direct" if direct else "group")
-        return Said(chat, f"/{text}", f"command {typed.trigger_id[:MAX_NAME]}", mentioned=True)
+        return PlatformMessage(chat, f"/{text}", f"command {typed.trigger_id[:MAX_NAME]}", mentioned=True)
 
     def _interaction(self, payload: Mapping[str, Any]) -> Heard:
         if payload.get("type") != "block_actions":

@@ -13,12 +13,12 @@ import trio
 
 from hookgate.channels.platforms.asking import Pressed
 from hookgate.channels.platforms.files import FETCH_PAUSE_S, Unfetched, keep_attachments
+from hookgate.channels.platforms.message import Attachment, PlatformMessage, Skipped
 from hookgate.channels.platforms.parts import PlatformParts
-from hookgate.channels.platforms.said import Attachment, Said, Skipped
 from hookgate.channels.slack.api import Api, ApiFailed
 from hookgate.channels.slack.incoming.earlier import earlier
 from hookgate.channels.slack.incoming.events import Heard, Reader, Turned
-from hookgate.channels.slack.incoming.place import Place
+from hookgate.channels.slack.incoming.place import StreamPosition
 from hookgate.channels.slack.threads import Threads
 from hookgate.protocol.catalog import StoreFailed
 from hookgate.protocol.dataclasses import replace
@@ -42,7 +42,7 @@ class Inbox:
         parts: PlatformParts,
         threads: Threads,
         press: Callable[[Pressed], Awaitable[None]],
-        place: Place,
+        place: StreamPosition,
     ) -> None:
         self.reader, self.threads, self.place = reader, threads, place
         self._api, self._parts, self._press = api, parts, press
@@ -54,7 +54,7 @@ class Inbox:
         """Returns once it is stored, is nothing to store, or cannot be dealt with. Raises StoreFailed."""
         try:
             match heard:
-                case Said():
+                case PlatformMessage():
                     await self._in_turn(heard)
                 case Pressed():
                     await self._press(heard)
@@ -68,7 +68,7 @@ class Inbox:
         except Exception:
             log.exception("event_given_up", channel=self.reader.channel)
 
-    async def _in_turn(self, said: Said) -> None:
+    async def _in_turn(self, said: PlatformMessage) -> None:
         """One after the other in each conversation; a stop waits for nothing."""
         lane = f"{said.chat.session_key} {'stop' if said.stops else ''}"
         lock = self._in_order[lane] = self._in_order.get(lane) or trio.Lock()
@@ -87,7 +87,7 @@ class Inbox:
             if missed:
                 self.missed()
 
-    async def _receive(self, said: Said, *, counts: bool) -> None:
+    async def _receive(self, said: PlatformMessage, *, counts: bool) -> None:
         if said.chat in self.threads:
             said = replace(said, reply_to_bot=True)
         inbound, media, notes = said.inbound, (), list[str]()

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 
 
-class Place:
+class StreamPosition:
     """It stays before what is open, and before what may have been missed until all of that was asked for: whoever
     begins there again has it all."""
 

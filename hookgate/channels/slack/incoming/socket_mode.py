@@ -9,7 +9,7 @@ import structlog
 import trio
 from pydantic import ValidationError
 
-from hookgate.channels.platforms.said import Said
+from hookgate.channels.platforms.message import PlatformMessage
 from hookgate.channels.platforms.sockets import Socket, SocketClosed, open_socket
 from hookgate.channels.slack.api import Api, ApiFailed
 from hookgate.channels.slack.connection import Connection
@@ -128,7 +128,7 @@ class SocketMode:
     async def _take(self, envelope: Envelope, socket: Socket) -> None:
         try:
             heard = self._inbox.reader.read(envelope.type, envelope.payload)
-            if isinstance(heard, Said) and envelope.type == "events_api" and not heard.stops:
+            if isinstance(heard, PlatformMessage) and envelope.type == "events_api" and not heard.stops:
                 await self._catching_up.before(heard)
             await self._inbox.take(heard)
             await socket.send(encode({"envelope_id": envelope.envelope_id}).decode())

@@ -7,7 +7,7 @@ from collections import OrderedDict
 from collections.abc import Sequence
 from typing import cast
 
-from hookgate.channels.platforms.said import Said
+from hookgate.channels.platforms.message import PlatformMessage
 from hookgate.channels.telegram.incoming.updates import joined
 from hookgate.protocol.codec import decode, encode
 from hookgate.protocol.dataclasses import replace
@@ -24,10 +24,10 @@ class Albums:
     def __init__(self, channel: str, holds: Holds) -> None:
         self._channel, self._holds = channel, holds
 
-    async def messages(self, parts: Sequence[Said]) -> list[Said]:
+    async def messages(self, parts: Sequence[PlatformMessage]) -> list[PlatformMessage]:
         """Of parts that have come together: what was taken as one message before, which may have been lost since, and
         the rest as one. A caption stands on one part alone: all are meant if one is. Raises StoreFailed."""
-        found = list[Said]()
+        found = list[PlatformMessage]()
 
         def take(kept: str) -> str:
             taken = OrderedDict(cast("dict[str, Taken]", decode(kept)) if kept else {})
@@ -38,7 +38,7 @@ class Albums:
         return found
 
 
-def _taken(taken: OrderedDict[str, Taken], parts: Sequence[Said]) -> list[Said]:
+def _taken(taken: OrderedDict[str, Taken], parts: Sequence[PlatformMessage]) -> list[PlatformMessage]:
     """Its messages; what was not taken before is, from now on."""
     album, by_id = parts[0].album, {it.message_id: it for it in parts}
     meant, before = taken.get(album, (False, []))

@@ -15,8 +15,8 @@ from pydantic import ValidationError
 
 from hookgate.channels.platforms.asking import Pressed
 from hookgate.channels.platforms.files import FETCH_PAUSE_S, Unfetched, keep_attachments
+from hookgate.channels.platforms.message import Attachment, PlatformMessage, Skipped
 from hookgate.channels.platforms.parts import PlatformParts
-from hookgate.channels.platforms.said import Attachment, Said, Skipped
 from hookgate.channels.telegram.api import Api, ApiFailed
 from hookgate.channels.telegram.incoming.albums import Albums
 from hookgate.channels.telegram.incoming.updates import Moved, Reader, number
@@ -43,7 +43,7 @@ class _Album:
 
     chat: Chat
     first: int
-    parts: list[Said] = field(default_factory=list[Said])
+    parts: list[PlatformMessage] = field(default_factory=list[PlatformMessage])
     grown: trio.Event = field(default_factory=trio.Event)
     over: trio.Event = field(default_factory=trio.Event)
     failed: BaseException | None = None
@@ -74,7 +74,7 @@ class Inbox:
     def expects_more(self, raw: object) -> bool:
         """Whether it is part of an album: taking it waits for the others, and what is said after it waits for it."""
         heard = self._reader.read(raw)
-        if not isinstance(heard, Said) or not heard.album:
+        if not isinstance(heard, PlatformMessage) or not heard.album:
             return False
         self._album(heard)
         return True
@@ -84,9 +84,9 @@ class Inbox:
         heard = self._reader.read(raw)
         if isinstance(heard, Pressed):
             return " pressed"
-        return " stop" if isinstance(heard, Said) and heard.stops else ""
+        return " stop" if isinstance(heard, PlatformMessage) and heard.stops else ""
 
-    def _album(self, part: Said) -> _Album:
+    def _album(self, part: PlatformMessage) -> _Album:
         return self._albums.setdefault(part.album, _Album(part.chat, int(part.message_id)))
 
     async def take(self, raw: object, offset: str = "") -> None:
@@ -105,9 +105,9 @@ class Inbox:
 
     async def _take(self, raw: object, offset: str) -> None:
         match heard := self._reader.read(raw):
-            case Said(album=album) if album:
+            case PlatformMessage(album=album) if album:
                 await self._gather(heard, offset)
-            case Said():
+            case PlatformMessage():
                 for it in () if heard.stops else (*self._albums.values(), *self._whole):
                     if it.chat == heard.chat and it.first < int(heard.message_id):
                         await it.over.wait()
@@ -119,7 +119,7 @@ class Inbox:
             case Skipped(why=why, odd=odd):
                 (log.warning if odd else log.debug)("update_skipped", channel=self._reader.channel, reason=why)
 
-    async def _gather(self, part: Said, offset: str) -> None:
+    async def _gather(self, part: PlatformMessage, offset: str) -> None:
         """The first part takes all that come soon after it along, and the others wait for that."""
         album = self._album(part)
         album.parts.append(part)
@@ -156,7 +156,7 @@ class Inbox:
             if quiet.cancelled_caught:
                 return
 
-    async def _receive(self, said: Said, offset: str) -> None:
+    async def _receive(self, said: PlatformMessage, offset: str) -> None:
         said = self._moves.known(said)
         inbound = said.inbound
         # Nothing is fetched for what nobody will read.

@@ -9,7 +9,16 @@ from typing import cast
 from pydantic import ValidationError
 
 from hookgate.channels.platforms.asking import Pressed
-from hookgate.channels.platforms.said import MAX_NAME, Attachment, Said, Skipped, clean, named, problems, quoted
+from hookgate.channels.platforms.message import (
+    MAX_NAME,
+    Attachment,
+    PlatformMessage,
+    Skipped,
+    clean,
+    named,
+    problems,
+    quoted,
+)
 from hookgate.channels.platforms.units import units
 from hookgate.channels.telegram.entities import cut, without
 from hookgate.channels.telegram.wire import CallbackQuery, Content, Entity, FileOf, Me, Message, Replied, Update
@@ -28,7 +37,7 @@ class Moved:
     new: int
 
 
-Heard = Said | Pressed | Moved | Skipped
+Heard = PlatformMessage | Pressed | Moved | Skipped
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,7 +79,7 @@ class Reader:
         album = f"{message.chat.id} {message.media_group_id}" if message.media_group_id else ""
         chat = _chat(self.channel, message, str(message.sender.id))
         replied = message.reply_to_message is not None and self._is_by_me(message.reply_to_message)
-        return Said(chat, said, str(message.message_id), attachments, album, addressed, replied)
+        return PlatformMessage(chat, said, str(message.message_id), attachments, album, addressed, replied)
 
     def _addressed(self, message: Message) -> tuple[bool | None, str]:
         """Whether the bot is named in it, None: it commands another one; and its text without the bot's name."""
@@ -172,7 +181,7 @@ def _pressed(query: CallbackQuery) -> Pressed:
     return Pressed(query.id, query.data, user, by, chat, message_id=message, is_there=is_there)
 
 
-def joined(album: tuple[Said, ...]) -> Said:
+def joined(album: tuple[PlatformMessage, ...]) -> PlatformMessage:
     """Its parts as one message, in the order in which they were sent."""
     parts = sorted(album, key=lambda it: int(it.message_id))
     text = "\n".join(it.text for it in parts if it.text)

@@ -6,7 +6,8 @@ from hookgate.protocol.chat import Inbound
 from hookgate.protocol.journal.views import Passage, Whereabouts
 from hookgate.store.attempts import MOST_FOUND
 from hookgate.store.journal.encoding import decoded
-from hookgate.store.journal.tables import Row, Tables, id_of, number_of
+from hookgate.store.journal.statements import Row
+from hookgate.store.journal.tables import Tables, id_of, number_of
 
 KNOWN = "SELECT number FROM messages WHERE number = ? AND inbound IS NOT NULL"
 BEGINNING = """

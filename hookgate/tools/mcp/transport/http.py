@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 import trio
 
 from hookgate.network.causes import is_tls
+from hookgate.network.https import CONNECT_S
 from hookgate.protocol.framing import MAX_MESSAGE_BYTES
 from hookgate.tools.mcp.server import ServerSpec
 from hookgate.tools.mcp.transport.answers import CLOSED, bounded, members, refusal
@@ -23,7 +24,6 @@ if TYPE_CHECKING:
     import httpx2
     from mcp.client._transport import TransportStreams
 
-CONNECT_S = 10.0
 NOTICE_S = 5.0
 """How long the server may take to accept a notification, while everything else waits behind it."""
 GRACE_S = 30.0

@@ -15,9 +15,9 @@ from httpx_sse import EventSource, ServerSentEvent
 from hookgate.protocol.codec import decode
 from hookgate.protocol.errors import BadMessage
 from hookgate.protocol.values import JsonObject
-from hookgate.providers.faults import Site
+from hookgate.providers.endpoint.faults import Site
+from hookgate.providers.endpoint.patience import Watch
 from hookgate.providers.foreign import object_of
-from hookgate.providers.patience import Watch
 
 MAX_EVENT = 8 << 20
 MAX_REPLY = 64 << 20

@@ -27,7 +27,7 @@ class Attachment:
 
 
 @dataclass(frozen=True, slots=True)
-class Said:
+class PlatformMessage:
     """`album`: what belongs together has the same; empty: it stands alone. `mentioned`, `reply_to_bot`: as in
     Inbound."""
 

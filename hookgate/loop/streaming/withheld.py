@@ -8,7 +8,7 @@ OFTEN = 1024
 """Characters that are looked at again for every piece; what is longer, only once it has grown by an eighth."""
 
 
-class Waiting:
+class WithheldText:
     """`secret_from`: from where on a text that still grows must wait. The text before it ends where no secret begins,
     so what waits is looked at alone, and in all no character more often than some ten times."""
 

@@ -22,10 +22,10 @@ import trio
 from hookgate.network.causes import cause_of, is_tls
 from hookgate.network.https import CONNECT_S, Body, trust_store
 from hookgate.protocol.errors import ProviderFailed, ProviderFault
-from hookgate.providers.endpoint import Terms
-from hookgate.providers.faults import Site
-from hookgate.providers.patience import Watch
-from hookgate.providers.sse import MAX_EVENT, Feed, Reading, parsed
+from hookgate.providers.endpoint.connection import Terms
+from hookgate.providers.endpoint.faults import Site
+from hookgate.providers.endpoint.patience import Watch
+from hookgate.providers.endpoint.sse import MAX_EVENT, Feed, Reading, parsed
 
 MAX_ERROR_BYTES = 64 << 10
 ERROR_BODY_S = 10.0

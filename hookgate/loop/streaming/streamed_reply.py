@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from hookgate.loop.streaming.resumed import Resumed
-from hookgate.loop.streaming.waiting import Waiting
+from hookgate.loop.streaming.withheld import WithheldText
 from hookgate.loop.streaming.written import Written
 from hookgate.protocol.dataclasses import dataclass, replace
 from hookgate.protocol.interfaces import Redactor
@@ -41,7 +41,7 @@ class Watching:
     thought: Callable[[str], None] | None = None
 
 
-class Shown:
+class StreamedReply:
     """Takes what a provider hands on; after None the reply begins again. Without `holding` nothing is seen before it
     is whole."""
 
@@ -53,7 +53,7 @@ class Shown:
 
     def _begin(self) -> None:
         self._held_from = self._holding() if self._holding else None
-        self._waiting, self._thoughts = Waiting(self._redactor.held_from), Waiting(self._redactor.held_from)
+        self._waiting, self._thoughts = WithheldText(self._redactor.held_from), WithheldText(self._redactor.held_from)
         self._shown = []
         self._seen: list[str] = []
         self._told = False

@@ -1,6 +1,6 @@
 """Chat completions as OpenAI defined them and as Ollama, vLLM, llama.cpp, OpenRouter and others speak them.
 
-Strict in what it sends, lenient in what it reads. Knows no connection: `http.py` brings the events.
+Strict in what it sends, lenient in what it reads. Knows no connection: `endpoint.http` brings the events.
 """
 
 from __future__ import annotations
@@ -13,12 +13,12 @@ from hookgate.protocol.identity import known_again
 from hookgate.protocol.interfaces import Provider
 from hookgate.protocol.values import JsonObject, LLMReply, LLMRequest, Message, ProposedCall, ToolSpec, Usage
 from hookgate.protocol.values.delta import Counted, Delta, Thought
-from hookgate.providers.endpoint import USUAL, Endpoint, open_endpoint
+from hookgate.providers.endpoint.connection import USUAL, Endpoint, open_endpoint
+from hookgate.providers.endpoint.patience import Deadlines
 from hookgate.providers.foreign import count, items, member, text
 from hookgate.providers.media import Picture, parse_media
 from hookgate.providers.names import NewCallIds, ToolNames, tool_names
-from hookgate.providers.patience import Deadlines
-from hookgate.providers.slots import Slots
+from hookgate.providers.openai.slots import Slots
 
 OPENAI_URL = "https://api.openai.com/v1"
 

@@ -1,4 +1,4 @@
-"""Anthropic's messages API. Knows no connection: `http.py` brings the events."""
+"""Anthropic's messages API. Knows no connection: `endpoint.http` brings the events."""
 
 from __future__ import annotations
 
@@ -11,14 +11,14 @@ from hookgate.protocol.identity import known_again
 from hookgate.protocol.interfaces import Provider
 from hookgate.protocol.values import Json, JsonObject, LLMReply, LLMRequest, Message, ProposedCall, ToolSpec
 from hookgate.protocol.values.delta import Delta
-from hookgate.providers.blocks import Reading
-from hookgate.providers.endpoint import USUAL, Endpoint, open_endpoint
+from hookgate.providers.anthropic.blocks import Reading
+from hookgate.providers.anthropic.thoughts import Block, Thoughts
+from hookgate.providers.endpoint.connection import USUAL, Endpoint, open_endpoint
+from hookgate.providers.endpoint.patience import Deadlines
 from hookgate.providers.foreign import object_of
 from hookgate.providers.media import Picture, parse_media
 from hookgate.providers.names import NewCallIds, ToolNames, call_id, tool_names
-from hookgate.providers.openai_options import as_messages_options
-from hookgate.providers.patience import Deadlines
-from hookgate.providers.thoughts import Block, Thoughts
+from hookgate.providers.openai.options import as_messages_options
 
 ANTHROPIC_URL = "https://api.anthropic.com"
 VERSION = "2023-06-01"

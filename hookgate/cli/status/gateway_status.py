@@ -17,7 +17,7 @@ from hookgate.cli.printing import failed, folded, say, say_json, screen_size, wi
 from hookgate.cli.running import Running, looked_at
 from hookgate.cli.status.lines import report
 from hookgate.control.client import NO_ANSWER, ControlFailed, NothingRunning, call, read_rows
-from hookgate.operations.approvals import Waiting
+from hookgate.operations.approvals import PendingRequest
 from hookgate.operations.channels import ChannelStatus
 from hookgate.operations.gateways import GatewayStatus, TurnStatus
 from hookgate.operations.hooks import HookStatus
@@ -65,7 +65,7 @@ def show(asked: StatusQuery) -> int:
 
 
 LISTS = {
-    **{"turns": TurnStatus, "hooks": HookStatus, "approvals": Waiting},
+    **{"turns": TurnStatus, "hooks": HookStatus, "approvals": PendingRequest},
     **{"letters": DeadLetter, "channels": ChannelStatus},
 }
 VALUES = {"sessions": Sessions, "queues": Queues, "store": StoreView, "audit": AuditView, "calls": Calls}

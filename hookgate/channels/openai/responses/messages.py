@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from hookgate.channels.openai.errors import bad_request
+from hookgate.channels.openai.request_messages import BETWEEN, RequestMessages
 from hookgate.channels.openai.responses.wire import InputPart, Item, ResponseRequest
-from hookgate.channels.openai.said import BETWEEN, Said
 from hookgate.protocol.dataclasses import replace
 from hookgate.protocol.values import Json, Message, ProposedCall
 
@@ -14,13 +14,13 @@ LEFT_OUT = frozenset({"reasoning"})
 """Items that clients send back as they got them, and that say nothing here."""
 
 
-def read_input(request: ResponseRequest) -> Said:
+def read_input(request: ResponseRequest) -> RequestMessages:
     """Raises ApiError."""
     system = [request.instructions] if request.instructions else []
     if isinstance(request.input, str):
         if not request.input.strip():
             raise bad_request("nothing is said", "input")
-        return Said(BETWEEN.join(system), (Message("user", request.input),))
+        return RequestMessages(BETWEEN.join(system), (Message("user", request.input),))
     messages = list[Message]()
     for number, item in enumerate(request.input):
         where = f"input[{number}]"
@@ -46,7 +46,7 @@ def read_input(request: ResponseRequest) -> Said:
                 pass
     if not messages or messages[-1].role == "assistant" or request.input[-1].type == "mcp_call":
         raise bad_request("the last item has to be a user's message, or what a function gave", "input")
-    return Said(BETWEEN.join(system), tuple(messages))
+    return RequestMessages(BETWEEN.join(system), tuple(messages))
 
 
 def _message(item: Item, where: str) -> Message:

@@ -9,9 +9,9 @@ from hookgate.protocol.codec import encode
 from hookgate.protocol.dataclasses import dataclass
 from hookgate.protocol.values import JsonObject, LLMReply, LLMRequest, ProposedCall, Usage
 from hookgate.protocol.values.delta import CallPiece, Counted, Delta, Thought
+from hookgate.providers.anthropic.thoughts import Block
 from hookgate.providers.foreign import count, items, member, text
 from hookgate.providers.names import NewCallIds, ToolNames
-from hookgate.providers.thoughts import Block
 
 _FINISH = {
     "end_turn": "stop",

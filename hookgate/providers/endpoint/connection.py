@@ -11,12 +11,12 @@ from typing import TYPE_CHECKING
 from urllib.parse import SplitResult, urlsplit
 
 from hookgate.protocol.dataclasses import dataclass
-from hookgate.providers.faults import Site, secrets_in
-from hookgate.providers.patience import Deadlines
+from hookgate.providers.endpoint.faults import Site, secrets_in
+from hookgate.providers.endpoint.patience import Deadlines
 
 if TYPE_CHECKING:
-    from hookgate.providers.http import Connections
-    from hookgate.providers.sse import Reading
+    from hookgate.providers.endpoint.http import Connections
+    from hookgate.providers.endpoint.sse import Reading
 
 USUAL = Deadlines()
 
@@ -48,7 +48,7 @@ class Endpoint:
 
     def _connected(self) -> Connections:
         if self._connections is None:
-            from hookgate.providers.http import Connections
+            from hookgate.providers.endpoint.http import Connections
 
             self._connections = Connections(self._terms, self.site)
         return self._connections

@@ -15,7 +15,7 @@ BETWEEN = "\n\n"
 
 
 @dataclass(frozen=True, slots=True)
-class Said:
+class RequestMessages:
     """`messages`: in order, without instructions, which are the `system` text; the last is somebody's word, or a
     result."""
 
@@ -34,7 +34,7 @@ class Tail:
     replaces: int = 0
 
 
-def read_messages(messages: Sequence[ChatMessage]) -> Said:
+def read_messages(messages: Sequence[ChatMessage]) -> RequestMessages:
     """Raises ApiError."""
     system, said = list[str](), list[Message]()
     for number, it in enumerate(messages):
@@ -53,7 +53,7 @@ def read_messages(messages: Sequence[ChatMessage]) -> Said:
             said.append(Message(role, text, kept, it.tool_call_id or "" if role == "tool" else "", media))
     if not said or said[-1].role == "assistant":
         raise bad_request("the last message has to be a user's, or a tool's result", "messages")
-    return Said(BETWEEN.join(filter(None, system)), tuple(said))
+    return RequestMessages(BETWEEN.join(filter(None, system)), tuple(said))
 
 
 def _content(content: str | list[Part] | None, where: str) -> tuple[str, tuple[str, ...]]:

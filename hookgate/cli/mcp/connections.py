@@ -21,9 +21,10 @@ from hookgate.cli.running import asked, ours, running_or_none
 from hookgate.cli.tools.store import open_kept
 from hookgate.control.client import call, read_rows
 from hookgate.operations import mcp
-from hookgate.operations.mcp import OPERATOR, Approved, Shown
+from hookgate.operations.mcp import Approved, ConnectionToApprove
 from hookgate.operations.refused import OperationRefused
 from hookgate.program.signals import run_interruptibly
+from hookgate.protocol.approval import OPERATOR
 from hookgate.protocol.catalog import ConnectionStatus
 from hookgate.protocol.dataclasses import dataclass
 from hookgate.protocol.values import JsonObject
@@ -83,7 +84,7 @@ def forget_connection(name: str, config_file: Path | None, control: Path | None,
 async def _rows(config: Config) -> tuple[ConnectionStatus, ...]:
 
     configured = {
-        name: ConnectionStatus(name, "configured" if section.enabled else "disabled", section.transport, OPERATOR)
+        name: ConnectionStatus(name, "configured" if section.enabled else "disabled", section.transport, OPERATOR.id)
         for name, section in sorted(config.mcp.servers.items())
     }
     async with _open_more(config) as more:
@@ -131,10 +132,10 @@ async def _open_more(config: Config) -> AsyncGenerator[More]:
     """With nothing started; what a change connects ends with it."""
     from hookgate.assembly.tools.mcp import McpParts, make_roster
     from hookgate.tools.mcp.connections import Connections, open_connections
-    from hookgate.tools.mcp.server import Told
+    from hookgate.tools.mcp.server import ServerListeners
     from hookgate.tools.registry import Registry
 
-    registry, told, workspace = Registry(), Told(), configuration.workspace_folder(config)
+    registry, told, workspace = Registry(), ServerListeners(), configuration.workspace_folder(config)
     connections = Connections(registry, told)
     configured = [name for name, section in config.mcp.servers.items() if section.enabled]
     async with open_kept(config) as store, open_connections(connections, ()):
@@ -145,8 +146,8 @@ async def _open_more(config: Config) -> AsyncGenerator[More]:
 
 
 class Operator(Protocol):
-    async def show(self, name: str) -> Shown: ...
-    async def approve(self, shown: Shown) -> Approved: ...
+    async def show(self, name: str) -> ConnectionToApprove: ...
+    async def approve(self, shown: ConnectionToApprove) -> Approved: ...
 
 
 @dataclass(frozen=True)
@@ -155,10 +156,10 @@ class Here:
 
     more: More
 
-    async def show(self, name: str) -> Shown:
+    async def show(self, name: str) -> ConnectionToApprove:
         return await mcp.show_connection(self.more, name)
 
-    async def approve(self, shown: Shown) -> Approved:
+    async def approve(self, shown: ConnectionToApprove) -> Approved:
         return await mcp.approve_connection(self.more, shown.name, shown.row, dict(shown.tools))
 
 
@@ -168,10 +169,10 @@ class Remote:
 
     socket: Path
 
-    async def show(self, name: str) -> Shown:
-        return await self._asked(Shown, "mcp.show", {"name": name})
+    async def show(self, name: str) -> ConnectionToApprove:
+        return await self._asked(ConnectionToApprove, "mcp.show", {"name": name})
 
-    async def approve(self, shown: Shown) -> Approved:
+    async def approve(self, shown: ConnectionToApprove) -> Approved:
         seen: JsonObject = {"name": shown.name, "row": shown.row, "tools": shown.tools}
         return await self._asked(Approved, "mcp.approve", seen)
 

@@ -1,0 +1,1 @@
+"""Chat completions, as OpenAI and many others speak them."""
