@@ -28,7 +28,7 @@ def load(path: Path | None) -> tuple[Config, Path]:
     """The configuration and the file it stands in; without `path` it is `hookgate.toml` here. Raises ConfigError."""
     file = path or Path(FILE_NAME)
     try:
-        text = file.read_text(encoding="utf-8")
+        text = file.read_text(encoding="utf-8-sig")
     except FileNotFoundError:
         hint = "" if path else " (run `hookgate init` to write one)"
         raise ConfigError(f"{file}: there is no such file{hint}") from None

@@ -18,6 +18,7 @@ _ELSEWHERE = ("passwordless", "authorizationendpoint", "authorizationurl", "auth
 _NAMES_IT = ("file", "path", "stdin")
 # `pass` alone is what tests do.
 _SHORT = tuple(f"{whose}pass" for whose in ("db", "user", "smtp", "mysql", "admin", "root", "redis", "ftp", "mail"))
+_VARIABLE = re.compile(r"[A-Z][A-Z0-9]*+(?:_[A-Z0-9]++)++", re.ASCII)
 _MAX_KNOWN = 1024
 _FLAT = str.maketrans("", "", "-_")
 _SPELLED = (
@@ -63,6 +64,11 @@ class Keys:
 def harmless_end(key: str) -> bool:
     """Whether it names the file with the secret, or where that is asked for."""
     return flat(key).endswith(_NAMES_IT)
+
+
+def names_variable(key: str, value: str) -> bool:
+    """Whether it says in which variable of the environment the secret is, as `api_key_env = "SOME_API_KEY"` does."""
+    return flat(key).endswith("env") and _VARIABLE.fullmatch(value) is not None
 
 
 def flat(key: str) -> str:

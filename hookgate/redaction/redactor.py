@@ -11,7 +11,7 @@ from functools import cached_property
 from typing import cast
 
 from hookgate.redaction.found import Json
-from hookgate.redaction.keys import Keys
+from hookgate.redaction.keys import Keys, names_variable
 from hookgate.redaction.marks import Marks, holds_marker
 from hookgate.redaction.shapes import Needles, Shape, shapes
 from hookgate.redaction.stream import SecretHoldBack
@@ -129,7 +129,8 @@ class Redactor:
 
     def _member(self, key: str, item: Json, depth: int) -> Json:
         if isinstance(item, (str, Mapping, list, tuple)) and self._keys.telling(key):
-            return self._covered(item, depth + 1)
+            named = isinstance(item, str) and names_variable(key, item)
+            return self._value(item, depth + 1) if named else self._covered(item, depth + 1)
         return self._value(item, depth + 1)
 
     def _covered(self, value: Json, depth: int) -> Json:

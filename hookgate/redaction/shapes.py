@@ -12,7 +12,7 @@ from functools import cached_property
 
 from hookgate.redaction import commands
 from hookgate.redaction.found import CODE, Found, Hide, drawn, within
-from hookgate.redaction.keys import Keys, harmless_end
+from hookgate.redaction.keys import Keys, harmless_end, names_variable
 from hookgate.redaction.marks import MARKER
 from hookgate.redaction.tokens import DISCORD, DRAWN, TOKENS
 
@@ -187,7 +187,7 @@ class _Keyed:
     def __call__(self, found: Found, hide: Hide) -> str:
         group = next(name for name in ("double", "single", "escaped", "bare") if found[name] is not None)
         value = found[group]
-        if not self._keys.telling(found["key"]):
+        if not self._keys.telling(found["key"]) or names_variable(found["key"], value):
             return found.group()
         if group == "bare" and _no_secret(found, value):
             return found.group()

@@ -14,7 +14,7 @@ from hookgate.assembly.preflight.check import odd, unset
 from hookgate.assembly.preflight.naming import strange_names
 from hookgate.cli.config.check import check_config
 from hookgate.cli.migrate.toml import key, value
-from hookgate.config import ConfigError, parse
+from hookgate.config import ConfigError, load, parse
 from hookgate.places import Places
 
 FILE = Path("hookgate.toml")
@@ -181,6 +181,11 @@ def test_every_value_of_a_file_is_found_where_it_stands(table: dict[str, Any], s
             assert found is not None
             rest = "\n".join([rows[found[0] - 1][found[1] - 1 :], *rows[found[0] :]])
             assert rest.startswith(value(item) if not isinstance(item, list) else "["), path
+
+
+def test_a_file_that_begins_with_a_byte_order_mark_is_read(tmp_path: Path) -> None:
+    (tmp_path / "hookgate.toml").write_text('[agent]\nname = "b"\n', encoding="utf-8-sig")
+    assert load(tmp_path / "hookgate.toml")[0].agent.name == "b"
 
 
 def test_a_match_that_covers_no_agent_or_model_is_named_and_no_other() -> None:

@@ -33,6 +33,7 @@ PLAIN = (
     "bearer authentication, bearer token-authentication; PWD=/home/ann/work pwd=$HOME/x sig=signature_value\n",
     "xapp-installer bypass: all12345 compass=northwest pass: 12345678\n",
     "MTk4NjIyNDgzNDcxOTI1MjQ4 MTk4NjIyNDgzNDcxOTI1MjQ4.Cl2FMQ.short module.Client.method_with_a_name_of_a_length\n",
+    'api_key_env = "OPENAI_API_KEY"\n"token_env": "TELEGRAM_BOT_TOKEN", MY_SECRET_ENV=PROD_DB_SECRET\n',
     "日本語のテキスト、トークンの数は三つ。\n",
 )
 

@@ -213,6 +213,7 @@ def test_the_string_under_a_telling_key_is_replaced_however_short(key: str) -> N
     [
         {"max_tokens": "1", "token_count": "2", "next_page_token": "abcdefgh", "nextPageToken": "x", "tokens": "y"},
         {"password": 7, "secret": True, "token": None, "cookie": "", "credential": [], "api_key": 1.5},
+        {"api_key_env": "OPENAI_API_KEY", "nested": {"token_env": "BOT_TOKEN"}},
         ["a", 1, {"b": ("c", None)}],
         "plain",
         [[[[["deep"]]]]],

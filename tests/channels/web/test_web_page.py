@@ -338,7 +338,7 @@ def test_a_yes_counts_once_what_is_folded_was_opened(live: Live, people: People)
     standing = live.run(live.site.journal.decisions.standing, "r1")
     assert standing
     assert standing.state == "open"
-    card.get_by_role("button", name="Show all 2700 characters").click()
+    card.get_by_role("button", name="Show all 3056 characters").click()
     card.get_by_role("button", name="Approve").click()
     expect(page.locator(".ask.done")).to_contain_text("approved by owner")
 

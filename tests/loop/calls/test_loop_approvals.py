@@ -307,7 +307,7 @@ async def test_a_question_outlives_an_orderly_shutdown_and_its_old_button_runs_t
         assert (await after.agent.approvals.decide(shown.id, YES, OPERATOR)).counted
         await after.idle()
         assert not (await after.agent.approvals.decide(shown.id, YES, OPERATOR)).counted
-    assert (len(tool.seen), after.lines) == (1, ["x"])
+    assert (len(tool.seen), after.lines) == (1, ["Run t? ann has allowed it.", "x"])
 
 
 async def test_a_rule_that_only_moves_leaves_the_open_question_and_one_that_changes_has_the_call_judged_again(

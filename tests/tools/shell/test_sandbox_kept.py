@@ -82,11 +82,11 @@ from hookgate.tools.builtin import Parts, builtin_tools
 from hookgate.tools.dispatch import execute
 from hookgate.tools.files.workspace import Workspace
 from hookgate.tools.kept import Kept
-from hookgate.tools.shell.sandbox import Limits, open_shelter
+from hookgate.tools.shell.sandbox import SandboxOptions, open_shelter
 
 async def main(folder, environment):
     keep = lambda: Kept(folders=(folder / ".zot" / "extensions",))
-    async with open_shelter(folder, environment, Limits(), keep) as shelter:
+    async with open_shelter(folder, environment, SandboxOptions(), keep) as shelter:
         bash = builtin_tools(Parts(Workspace(folder, keep), shelter, environment))[0]
         result = await execute(bash, ToolCall("1", "bash", {"command": "cat there; mkdir .zot || echo closed"}))
         print((await shelter.chosen()).kind, result.for_llm)
