@@ -13,6 +13,9 @@ FIRST_TOKEN_S = 600.0
 IDLE_S = 120.0
 TOTAL_S = 1800.0
 LEAST_RATE = 100
+LATER = 1 / 64
+"""A silence is cut so much of its time later at the most: a deadline is not moved for each of a hundred pieces a
+second, which costs as much as to read one."""
 
 
 @dataclass(frozen=True)
@@ -35,8 +38,8 @@ class Watch:
         self._end = trio.current_time() + deadlines.total_s
         self._begun = False
         self._bytes = 0
-        self.scope = trio.CancelScope()
-        self._wait(deadlines.first_token_s)
+        first = trio.current_time() + deadlines.first_token_s
+        self.scope = trio.CancelScope(deadline=min(first, self._end))
 
     @property
     def expired(self) -> bool:
@@ -51,7 +54,7 @@ class Watch:
         """The model has begun to answer."""
         if not self._begun:
             self._begun = True
-            self._wait(self._deadlines.idle_s)
+            self._wait()
 
     def arrived(self, piece: bytes) -> None:
         """A trickle is no progress: neither a line that never ends nor one byte now and then."""
@@ -59,7 +62,9 @@ class Watch:
             return
         self._bytes += len(piece)
         if b"\n" in piece or self._bytes >= self._deadlines.least_rate * self._deadlines.idle_s:
-            self._wait(self._deadlines.idle_s)
+            self._bytes = 0
+            if self.scope.deadline < min(trio.current_time() + self._deadlines.idle_s, self._end):
+                self._wait()
 
     def late(self) -> str:
         """What a call that ran out of time did; follows the endpoint's name."""
@@ -71,6 +76,6 @@ class Watch:
             return f"sent its answer at less than {self._deadlines.least_rate} bytes a second (least_rate)"
         return f"fell silent for {self._deadlines.idle_s:g} s in the middle of its answer (idle_timeout_ms)"
 
-    def _wait(self, seconds: float) -> None:
-        self._bytes = 0
-        self.scope.deadline = min(trio.current_time() + seconds, self._end)
+    def _wait(self) -> None:
+        idle_s = self._deadlines.idle_s * (1 + LATER)
+        self.scope.deadline = min(trio.current_time() + idle_s, self._end)
