@@ -13,7 +13,7 @@ from hashlib import sha256
 from typing import TYPE_CHECKING
 
 from hookgate.protocol.chat import ChatMessage
-from hookgate.protocol.codec import encode
+from hookgate.protocol.codec import Encoded, encode
 from hookgate.protocol.dataclasses import dataclass, replace
 from hookgate.protocol.framing import SHORT_BYTES
 from hookgate.protocol.hook.wire import (
@@ -144,7 +144,7 @@ class Question:
         if call is not None:
             members["tool_call_id"] = call.id
         elif isinstance(subject, LLMRequest):
-            members["graceful_terminal"] = subject.graceful_terminal
+            members["tools"], members["graceful_terminal"] = _encoded_tools(subject.tools), subject.graceful_terminal
         elif isinstance(subject, ChatMessage) and self.stage is Stage.BEFORE_SEND:
             members["in_reply_to"] = subject.in_reply_to
         return members
@@ -166,6 +166,11 @@ def _deadline(timeout_s: float) -> bytes:
 @known_again(most=64)
 def _tools(specs: Sequence[ToolSpec]) -> list[shapes.Tool]:
     return [tool_members(spec) for spec in specs]
+
+
+@known_again(most=64)
+def _encoded_tools(specs: Sequence[ToolSpec]) -> Encoded:
+    return Encoded(encode(_tools(specs)))
 
 
 def subject_members(subject: Subject) -> dict[str, object]:

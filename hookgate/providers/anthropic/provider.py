@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import AsyncGenerator, Callable, Iterable, Iterator, Sequence
 from contextlib import asynccontextmanager
 
-from hookgate.protocol.codec import decode, encode
+from hookgate.protocol.codec import Encoded, decode, encode
 from hookgate.protocol.errors import BadMessage
 from hookgate.protocol.identity import known_again
 from hookgate.protocol.interfaces import Provider
@@ -156,8 +156,8 @@ def _input(arguments: str) -> JsonObject:
 
 
 @known_again(most=64)
-def _tools(specs: Sequence[ToolSpec], names: ToolNames) -> list[dict[str, object]]:
-    return [_tool(spec, names) for spec in specs]
+def _tools(specs: Sequence[ToolSpec], names: ToolNames) -> Encoded:
+    return Encoded(encode([_tool(spec, names) for spec in specs]))
 
 
 def _tool(spec: ToolSpec, names: ToolNames) -> dict[str, object]:

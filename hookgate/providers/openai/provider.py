@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import AsyncGenerator, Callable, Iterable, Sequence
 from contextlib import asynccontextmanager
 
-from hookgate.protocol.codec import encode
+from hookgate.protocol.codec import Encoded, encode
 from hookgate.protocol.identity import known_again
 from hookgate.protocol.interfaces import Provider
 from hookgate.protocol.values import JsonObject, LLMReply, LLMRequest, Message, ProposedCall, ToolSpec, Usage
@@ -127,8 +127,8 @@ def _call(call: ProposedCall, names: ToolNames) -> dict[str, object]:
 
 
 @known_again(most=64)
-def _tools(specs: Sequence[ToolSpec], names: ToolNames) -> list[dict[str, object]]:
-    return [_tool(spec, names) for spec in specs]
+def _tools(specs: Sequence[ToolSpec], names: ToolNames) -> Encoded:
+    return Encoded(encode([_tool(spec, names) for spec in specs]))
 
 
 def _tool(spec: ToolSpec, names: ToolNames) -> dict[str, object]:
