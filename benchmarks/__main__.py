@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import tempfile
 from pathlib import Path
 
@@ -78,8 +79,6 @@ def main(names: tuple[str, ...], rounds: int, share: float, readme: bool, strict
     if readme and names:
         raise click.UsageError("--readme wants all of them")
     set_up_logs(LogSection())
-    # As hookgate's own processes are; the floors beside them stand in the same one.
-    begun()
     with tempfile.TemporaryDirectory(prefix="hookgate-bench-") as folder:
         figures = _measured(names or tuple(BENCHMARKS), Run(build("echo", Path(folder)), rounds, share))
     where = machine()
@@ -97,6 +96,9 @@ def _measured(names: tuple[str, ...], run: Run) -> list[Figure]:
     figures: list[Figure] = []
     for name in names:
         click.echo(f"measuring {name} ...", err=True)
+        # As hookgate's own processes have just begun, whatever was measured before; the floors stand in the same one.
+        gc.collect()
+        begun()
         figures.extend(trio.run(_bounded, name, run))
     return figures
 
