@@ -18,7 +18,7 @@ _ELSEWHERE = ("passwordless", "authorizationendpoint", "authorizationurl", "auth
 _NAMES_IT = ("file", "path", "stdin")
 # `pass` alone is what tests do.
 _SHORT = tuple(f"{whose}pass" for whose in ("db", "user", "smtp", "mysql", "admin", "root", "redis", "ftp", "mail"))
-_VARIABLE = re.compile(r"[A-Z][A-Z0-9]*+(?:_[A-Z0-9]++)++", re.ASCII)
+_VARIABLE = re.compile(r"[A-Z][A-Z0-9]*(?:_[A-Z0-9]+)+", re.ASCII)
 _MAX_KNOWN = 1024
 _FLAT = str.maketrans("", "", "-_")
 _SPELLED = (
