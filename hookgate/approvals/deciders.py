@@ -29,7 +29,7 @@ class Deciders:
     def enough(self, wish: Wish, chat: Chat, voters: Iterable[Voter]) -> bool:
         """Whether as many of these as it takes may, by now, decide what is wished for there."""
         deciders = self._who(wish.approvers or self.limit(chat), wish.terms, chat)
-        return len({self.people.known_as(it) for it in voters if may(deciders, it)}) >= wish.terms.required
+        return self._count(deciders, voters) >= wish.terms.required
 
     def _who(self, approvers: Iterable[str], terms: Terms, chat: Chat) -> frozenset[Voter]:
         found, limit = self.people.deciders(approvers, chat, self_approval=terms.self_approval), self.limit(chat)
@@ -55,5 +55,9 @@ class Deciders:
         if standing.state == "open":
             return self.same(standing.request)
         deciders = self.of(standing.request.shown)
-        said = {self.people.known_as(it.voter) for it in standing.votes if it.voter and may(deciders, it.voter)}
-        return standing.state != "approved" or len(said) >= standing.request.required
+        said = self._count(deciders, (it.voter for it in standing.votes if it.voter))
+        return standing.state != "approved" or said >= standing.request.required
+
+    def _count(self, deciders: frozenset[Voter], voters: Iterable[Voter]) -> int:
+        """How many people those of them are who may decide."""
+        return len({self.people.known_as(it) for it in voters if may(deciders, it)})

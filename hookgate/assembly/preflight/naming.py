@@ -6,7 +6,7 @@ Starts nothing, so of what hooks, extensions and MCP servers bring no more is kn
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from fnmatch import fnmatchcase
 from pathlib import Path
 
@@ -155,7 +155,9 @@ def strange_names(config: Config) -> Iterator[str]:
     extensions = {f"zot.extensions.{name}.match": it.match for name, it in config.zot.extensions.items()}
     for place, match in {**matches, **rules, **extensions}.items():
         yield from _uncovered(f"{place}.channels", "channel that is known", match.channels, channels)
-        yield from _near(f"{place}.roles", match.roles, config)
+        # Roles may be given while hookgate runs, so only one that looks like another is named.
+        kind, roles = "role of anybody in [people]", sorted({USUAL_ROLE, "operator", *_roles(config)})
+        yield from _uncovered(f"{place}.roles", kind, match.roles, roles, near=True)
         yield from _uncovered(f"{place}.agents", "agent", match.agents, (config.agent.name, *config.agents))
         yield from _no_model(f"{place}.models", match.models, config.providers)
     yield from _mistyped_people(config)
@@ -164,8 +166,7 @@ def strange_names(config: Config) -> Iterator[str]:
 
 def _mistyped_people(config: Config) -> Iterator[str]:
     """Whoever is listed and is nobody of [people], but nearly: all others may be ids, or be let in later."""
-    roles = {role for person in config.people.values() for role in person.roles}
-    logins = {login for channel in config.channels.values() for login in channel.users}
+    roles, logins = _roles(config), {login for channel in config.channels.values() for login in channel.users}
     lists = {f"approvals.{number}.approvers": rule.approvers for number, rule in enumerate(config.approvals)}
     for name, channel in config.channels.items():
         lists |= {f"channels.{name}.allow": channel.allow, f"channels.{name}.approvers": channel.approvers}
@@ -177,18 +178,18 @@ def _mistyped_people(config: Config) -> Iterator[str]:
                 yield f"{place}: {it!r} is nobody of [people]{meant}"
 
 
-def _uncovered(place: str, kind: str, patterns: tuple[str, ...], names: tuple[str, ...]) -> Iterator[str]:
+def _roles(config: Config) -> set[str]:
+    return {role for person in config.people.values() for role in person.roles}
+
+
+def _uncovered(
+    place: str, kind: str, patterns: tuple[str, ...], names: Sequence[str], *, near: bool = False
+) -> Iterator[str]:
+    """`near`: only what looks like one of the names."""
     for pattern in patterns:
-        if not any(fnmatchcase(name, pattern.removeprefix("!")) for name in names):
-            yield f"{place}: {pattern!r} covers no {kind}{close(pattern, names)}"
-
-
-def _near(place: str, patterns: tuple[str, ...], config: Config) -> Iterator[str]:
-    """Roles may be given while hookgate runs, so only one that looks like another is named."""
-    roles = {USUAL_ROLE, "operator", *(role for person in config.people.values() for role in person.roles)}
-    for line in _uncovered(place, "role of anybody in [people]", patterns, tuple(sorted(roles))):
-        if line.endswith("?)"):
-            yield line
+        covers = any(fnmatchcase(name, pattern.removeprefix("!")) for name in names)
+        if not covers and ((meant := close(pattern, names)) or not near):
+            yield f"{place}: {pattern!r} covers no {kind}{meant}"
 
 
 def _no_model(place: str, patterns: tuple[str, ...], providers: Iterable[str]) -> Iterator[str]:
