@@ -6,6 +6,7 @@ A single task owns it (`run`); its tools, and whoever lists or ends it, only loo
 from __future__ import annotations
 
 from collections.abc import Mapping
+from functools import partial
 from time import monotonic
 
 import structlog
@@ -19,6 +20,7 @@ from hookgate.tools.mcp.live import Live, Refused, Revision, leaves, open_live, 
 from hookgate.tools.mcp.notices import Notices
 from hookgate.tools.mcp.results import Answered, tool_result
 from hookgate.tools.mcp.server import ConnectFailed, ServerListeners, ServerSpec, ServerState, ServerStatus, State
+from hookgate.tools.mcp.taken import TakenTools
 from hookgate.tools.mcp.transport.ending import Ending
 from hookgate.tools.mcp.transport.tap import LIST_CHANGED, Tap
 from hookgate.tools.registry import Registry
@@ -61,13 +63,8 @@ class Connection:
         self.error = ""
         self.restarts = 0
         self.tried, self.closed = trio.Event(), trio.Event()
-        self._registry, self._told = registry, told
-        self._approved = approved
-        self._listing = Listing(())
-        self._taken: dict[str, Offer] = {}
-        self._known: dict[str, Offer] = {}
-        # Names of the tools that went with the last loss.
-        self._lost_tools = frozenset[str]()
+        self._told = told
+        self._tools = TakenTools(spec, registry, approved, partial(McpTool, self))
         self._live: Live | None = None
         self._revision: Revision = "legacy"
         self._was_up = self._lasting = self._missed = False
@@ -80,33 +77,30 @@ class Connection:
 
     @property
     def status(self) -> ServerStatus:
-        waiting = tuple(offer.raw for offer in self._listing.offers if offer.raw not in self._taken)
+        listing, taken = self._tools.listing, self._tools.taken
+        waiting = tuple(offer.raw for offer in listing.offers if offer.raw not in taken)
         return ServerStatus(
             name=self.spec.name,
             transport=self.spec.transport,
             state=self.state,
             origin=self.spec.origin,
-            tools=tuple(sorted(offer.spec.name for offer in self._taken.values())),
+            tools=self._tools.names,
             waiting=waiting if self._live else (),
-            skipped=self._listing.skipped,
+            skipped=listing.skipped,
             error=self.error,
             restarts=self.restarts,
-            hashes={offer.raw: offer.digest for offer in self._listing.offers},
+            hashes={offer.raw: offer.digest for offer in listing.offers},
         )
 
     @property
     def offered(self) -> tuple[Offered, ...]:
         """What its server offers, taken or waiting."""
-        known = self._known if self._approved is None else self._approved
-        return tuple(
-            Offered(it, it.raw in self._taken, it.raw not in known, self._known.get(it.raw))
-            for it in self._listing.offers
-        )
+        return self._tools.offered
 
     def lacks(self, tool: str) -> bool:
         """Whether this one went when the server was lost, which is being connected again. Before it has been up, any
         of its names may be one that a conversation knows from an earlier run."""
-        known = tool in self._lost_tools if self._was_up else tool.startswith(f"{self.spec.name}__")
+        known = tool in self._tools.lost if self._was_up else tool.startswith(f"{self.spec.name}__")
         return self._live is None and self.state != "closed" and known
 
     def leave(self) -> None:
@@ -126,9 +120,9 @@ class Connection:
 
     def approve(self, digests: Mapping[str, str]) -> None:
         """Take the tools of these digests, by the server's names, and no others. Raises BadSpec, NameConflict."""
-        self._approved = dict(digests)
+        self._tools.approve(digests)
         if self._live is not None:
-            self._take(self._listing)
+            self._tools.take(self._tools.listing)
             self._become("up")
 
     # --- the owner ------------------------------------------------------------------------------------------
@@ -219,10 +213,8 @@ class Connection:
     async def _first_listing(self, live: Live) -> None:
         """All or nothing. Raises ConnectFailed."""
         listing = await self._list(live)
-        if self._approved is None and self.spec.origin == "model":
-            self._approved = {offer.raw: offer.digest for offer in listing.offers}
         try:
-            self._take(listing)
+            self._tools.begin(listing)
         except (BadSpec, NameConflict) as error:
             raise ConnectFailed(f"its tools cannot be registered: {error}", lasting=True) from None
 
@@ -232,46 +224,23 @@ class Connection:
             await self._changed.wait()
             await trio.sleep(SETTLE_S)
             self._changed = trio.Event()
-            before = self._taken
+            before = self._tools.taken
             try:
-                self._take(await self._list(live))
+                self._tools.take(await self._list(live))
             except (ConnectFailed, BadSpec, NameConflict) as error:
                 # What is registered stays: it is the last list that made sense.
                 log.warning("mcp_list_not_taken", connection=self.spec.name, reason=str(error))
             else:
-                if self._taken != before:
+                if self._tools.taken != before:
                     self._become("up")
             await trio.sleep(BETWEEN_LISTS_S)
 
     async def _list(self, live: Live) -> Listing:
-        provider = self.spec.provider
-        others = {tool.name for tool in self._registry.snapshot().specs if tool.provider != provider}
         with trio.move_on_after(self.spec.connect_timeout_s):
-            return await listed(live, self.spec, others)
+            return await listed(live, self.spec, self._tools.others())
         raise ConnectFailed(f"it did not list its tools within {self.spec.connect_timeout_s:g} s")
 
     # --- what the owner and the tap do at once ----------------------------------------------------------------
-
-    def _take(self, listing: Listing) -> None:
-        """Register what is approved of the list, and nothing else. Raises BadSpec, NameConflict."""
-        before = self._taken
-        wanted = {offer.raw: offer for offer in listing.offers if self._may_take(offer)}
-        names = {offer.spec.name for offer in wanted.values()}
-        for offer in before.values():
-            if offer.spec.name not in names:
-                self._registry.unregister(offer.spec.name, self.spec.provider)
-        # In step with the registry: what was not registered here is tried again with the next list.
-        self._taken = {raw: offer for raw, offer in before.items() if offer.spec.name in names}
-        for raw, offer in wanted.items():
-            if before.get(raw) != offer:
-                self._registry.register(McpTool(self, offer))
-            self._taken = {**self._taken, raw: offer}
-        self._listing, self._taken = listing, wanted
-        listed = {offer.raw for offer in listing.offers}
-        self._known = {raw: offer for raw, offer in {**self._known, **wanted}.items() if raw in listed}
-
-    def _may_take(self, offer: Offer) -> bool:
-        return self._approved is None or self._approved.get(offer.raw) == offer.digest
 
     def _hear(self, method: str, params: JsonObject) -> None:
         if method == LIST_CHANGED:
@@ -288,10 +257,11 @@ class Connection:
             self._become("down")
 
     def _pop(self) -> None:
-        if self._live is not None:
-            self._lost_tools = frozenset(offer.spec.name for offer in self._taken.values())
-        self._live, self._taken = None, {}
-        self._registry.unregister_provider(self.spec.provider)
+        if self._live is None:
+            self._tools.clear()
+        else:
+            self._tools.lose()
+        self._live = None
 
     def _become(self, state: State) -> None:
         changed = state != self.state or state == "up"
@@ -299,7 +269,7 @@ class Connection:
         if state != "connecting":
             self.tried.set()
         if changed:
-            self._told.on_state(ServerState(self.spec.name, state, self.error, len(self._taken), self.restarts))
+            self._told.on_state(ServerState(self.spec.name, state, self.error, len(self._tools.taken), self.restarts))
 
 
 async def _cancel_at(event: trio.Event, scope: trio.CancelScope) -> None:
