@@ -8,6 +8,10 @@ const PIECE = 50;
 
 let cards = new Map();
 let most = PIECE;
+let extend = () => {};
+// The same one all the time: a press that began on it ends on it, whatever has come meanwhile.
+const further = el("button", { type: "button", click: () => extend() });
+const rest = el("p", { class: "rest" }, further);
 
 export const approvals = {
   title: "Approvals",
@@ -28,11 +32,12 @@ export const approvals = {
     // What was decided here stays to be read, below those that wait, until the view is left.
     const [waiting, done] = [[...cards.values()].filter((it) => !it.done), [...cards.values()].filter((it) => it.done)];
     const wanted = [...waiting, ...done].map((card) => card.element);
-    const further = () => {
+    extend = () => {
       most += PIECE;
       this.show(requests, place, { look });
     };
-    if (requests.length > most) wanted.splice(waiting.length, 0, el("p", { class: "rest" }, el("button", { type: "button", click: further }, `Show more (${requests.length - most} of ${requests.length} are not shown)`)));
+    further.textContent = `Show more (${requests.length - most} of ${requests.length} are not shown)`;
+    if (requests.length > most) wanted.splice(waiting.length, 0, rest);
     if (!requests.length) wanted.unshift(el("p", { class: "rest" }, "No call waits for a person."));
     arrange(place, wanted);
   },

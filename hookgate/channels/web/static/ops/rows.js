@@ -11,9 +11,12 @@ export class Rows {
   #none;
   #most = PIECE;
   #items = [];
+  #more = null;
   #known = new Map();
   #list;
   #rest = el("p", { class: "rest" });
+  // The same one all the time: a press that began on it ends on it, whatever has come meanwhile.
+  #further = el("button", { type: "button", click: () => this.#extend() });
   element;
 
   constructor(label, { key, row, none }) {
@@ -27,6 +30,7 @@ export class Rows {
   // `more`: brings further ones, where the server has some that it has not sent.
   show(items, more = null) {
     this.#items = items;
+    this.#more = more;
     const before = this.#known;
     this.#known = new Map();
     const wanted = items.slice(0, this.#most).map((item) => {
@@ -42,7 +46,7 @@ export class Rows {
     this.#list.replaceChildren(...wanted);
     this.#list.hidden = !wanted.length;
     if (held) (held.isConnected ? held : ([...this.#list.querySelectorAll("button, a, summary")][at] ?? byId("title"))).focus({ preventScroll: true });
-    this.#end(more);
+    this.#end();
   }
 
   // What can be done stands beside what is said.
@@ -52,15 +56,18 @@ export class Rows {
     return el("li", {}, el("div", {}, ...parts.filter((part) => !isDone(part))), ...parts.filter(isDone));
   }
 
-  #end(more) {
+  #extend() {
     const left = this.#items.length - this.#most;
-    const further = () => {
-      this.#most += PIECE;
-      this.show(this.#items, more);
-      if (left <= PIECE) more?.();
-    };
-    if (left > 0 || more) this.#rest.replaceChildren(el("button", { type: "button", click: further }, left > 0 ? `Show more (${this.#items.length - this.#most} of ${this.#items.length} are not shown)` : "Show more"));
-    else this.#rest.replaceChildren(this.#items.length ? "" : this.#none);
+    this.#most += PIECE;
+    this.show(this.#items, this.#more);
+    if (left <= PIECE) this.#more?.();
+  }
+
+  #end() {
+    const left = this.#items.length - this.#most;
+    this.#further.textContent = left > 0 ? `Show more (${left} of ${this.#items.length} are not shown)` : "Show more";
+    if (left <= 0 && !this.#more) this.#rest.replaceChildren(this.#items.length ? "" : this.#none);
+    else if (!this.#further.isConnected) this.#rest.replaceChildren(this.#further);
   }
 }
 
