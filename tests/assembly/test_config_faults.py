@@ -143,6 +143,44 @@ def test_an_extension_that_is_installed_may_bring_a_tool(folder: Path) -> None:
     assert faults(folder, f"{RULE}[zot]\ndiscover = false\n") == [Fault(STRANGE, stops=True)]
 
 
+@pytest.mark.parametrize(
+    ("pattern", "why"),
+    [
+        ("provider:mcp:*", "go by their names alone, those of the MCP server NAME by 'NAME__*'"),
+        ("provider:builtin", "go by their names alone"),
+        ("name:bash", "covers no tool: write 'bash'"),
+    ],
+)
+def test_a_guarding_list_that_chooses_as_requests_do_is_refused_whatever_may_come(
+    folder: Path, pattern: str, why: str
+) -> None:
+    listed, more = f'tools = ["{pattern}"]', "[mcp]\nmodel_may_connect = true\n"
+    hook = f'command = ["sh"]\nmatch = {{ {listed} }}\n'
+    for text in (f"[[approvals]]\n{listed}\n", f'{GUARD}on_failure = "deny"\n{hook}'):
+        (fault,) = faults(folder, text + more)
+        assert fault.stops
+        assert why in fault.text
+    (fault,) = faults(folder, f"[zot.extensions.x]\nmatch = {{ {listed} }}\n")
+    assert fault.stops
+    assert [it.stops for it in faults(folder, LISTEN + hook)] == [False]
+    # What is excluded so is asked about all the same.
+    excluded = f'[[approvals]]\ntools = ["*", "!{pattern}"]\n'
+    assert [it.stops for it in faults(folder, excluded)] == [False]
+
+
+def test_what_an_extension_is_asked_about_is_looked_at_as_a_hooks_match_is(folder: Path) -> None:
+    match = 'tools = ["bsah"], senders = ["cli:user"], roles = ["role:ops"], threads = ["cli:4"]'
+    found = faults(folder, f"[zot.extensions.x]\nmatch = {{ {match} }}\n")
+    assert [(it.text.split(":")[0], it.stops) for it in found] == [
+        ("zot.extensions.x.match.tools", False),
+        ("zot.extensions.x.match.roles", True),
+        ("zot.extensions.x.match.threads", True),
+        ("zot.extensions.x.match.senders", True),
+    ]
+    assert faults(folder, f"[zot]\nenabled = false\n[zot.extensions.x]\nmatch = {{ {match} }}\n") == []
+    assert faults(folder, f"[zot.extensions.x]\nenabled = false\nmatch = {{ {match} }}\n") == []
+
+
 def test_a_tool_that_a_program_has_is_known(folder: Path) -> None:
     config = parse(RULE, folder / "hookgate.toml")
     assert start_faults(config, folder, ["bsah"]) == []

@@ -27,6 +27,7 @@ from hookgate.sections.section import KNOWN_CHANNELS, MatchSection
 from hookgate.tools.names import ALL
 
 _NAME, _PROVIDER = "name:", "provider:"
+_BY_NAME = "here they go by their names alone, those of the MCP server NAME by 'NAME__*'"
 _SAY_SO = "; on_failure says what shall happen without it"
 GUARDED = {Stage.BEFORE_TOOL, Stage.APPROVE_TOOL}
 
@@ -44,7 +45,8 @@ def start_faults(config: Config, base: Path, beside: Iterable[str] = (), *, load
     ones; `loads`: whether extensions are loaded that the configuration does not know of. Blocks."""
     known = replace(known_names(config), more=tuple(beside))
     later = loads or _may_come(config)
-    return [*_rules_faults(config, known, later), *_hooks_faults(config, base, known, later)]
+    rules, hooks = _rules_faults(config, known, later), _hooks_faults(config, base, known, later)
+    return [*rules, *hooks, *_extensions_faults(config, known)]
 
 
 def refuse_faults(faults: Iterable[Fault]) -> list[str]:
@@ -61,8 +63,9 @@ def refuse_faults(faults: Iterable[Fault]) -> list[str]:
 def _rules_faults(config: Config, known: KnownTools, later: bool) -> Iterator[Fault]:
     for number, rule in enumerate(config.approvals):
         for pattern in rule.tools:
-            if why := known.stranger(pattern):
-                yield Fault(f"approvals.{number}.tools: {pattern!r} {why}", stops=_wants(pattern) and not later)
+            if why := known.unmatched(pattern):
+                stops = _wants(pattern) and (not later or is_selector(pattern))
+                yield Fault(f"approvals.{number}.tools: {pattern!r} {why}", stops=stops)
         yield from _words_of_people(config, f"approvals.{number}", rule, guards=True)
 
 
@@ -73,16 +76,29 @@ def _hooks_faults(config: Config, base: Path, known: KnownTools, later: bool) ->
         if name in programs and (lacking := missing(programs[name])):
             yield Fault(f"{place}.{lacking}{_SAY_SO if guards else ''}", stops=guards or section.required)
         for pattern in section.match.tools:
-            if why := known.stranger(pattern):
+            if why := known.unmatched(pattern):
                 stops = (guards or (_guards(section) and pattern.lower() in ALL)) and _wants(pattern) and not later
-                yield Fault(
-                    f"{place}.match.tools: {pattern!r} {why}{_SAY_SO if stops and guards else ''}", stops=stops
-                )
+                said = f"{why}{_SAY_SO if stops and guards else ''}"
+                if is_selector(pattern):
+                    stops, said = _guards(section) and _wants(pattern), why
+                yield Fault(f"{place}.match.tools: {pattern!r} {said}", stops=stops)
         yield from _words_of_people(config, f"{place}.match", section.match, guards=_guards(section))
 
 
+def _extensions_faults(config: Config, known: KnownTools) -> Iterator[Fault]:
+    """Only its handshake says whether an extension guards, and then it is too late to say that it does not."""
+    for name, section in config.zot.extensions.items() if config.zot.enabled else ():
+        place = f"zot.extensions.{name}.match"
+        for pattern in section.match.tools if section.enabled else ():
+            if why := known.unmatched(pattern):
+                stops = is_selector(pattern) and _wants(pattern)
+                yield Fault(f"{place}.tools: {pattern!r} {why}", stops=stops)
+        if section.enabled:
+            yield from _words_of_people(config, place, section.match, guards=True)
+
+
 def _words_of_people(config: Config, place: str, match: MatchSection, *, guards: bool) -> Iterator[Fault]:
-    """`chats` and `senders` are ids as their channel knows them, `roles` their bare names: with a channel's name or
+    """`chats`, `threads` and `senders` are ids as their channel knows them, `roles` their bare names: with a channel's name or
     `role:` before them, as lists of people have it, they cover nobody. Where no such channel is configured a program
     may call its own chats so."""
     here, there = ("cli", "rpc", "acp", *config.channels), Globs(match.channels)
@@ -90,7 +106,7 @@ def _words_of_people(config: Config, place: str, match: MatchSection, *, guards:
         bare = pattern.removeprefix("!")
         if (role := bare.removeprefix(ROLE)) != bare:
             yield Fault(f"{place}.roles: {pattern!r} covers none: write {role!r}", stops=guards and _wants(pattern))
-    for key, patterns in (("chats", match.chats), ("senders", match.senders)):
+    for key, patterns in (("chats", match.chats), ("threads", match.threads), ("senders", match.senders)):
         for pattern in patterns:
             channel, _, id_ = pattern.removeprefix("!").partition(":")
             if id_ and channel in (*KNOWN_CHANNELS, *here) and there.covers(channel):
@@ -222,6 +238,11 @@ def _patterns(config: Config) -> Mapping[str, tuple[str, ...]]:
     return {**wishes, **more}
 
 
+def is_selector(pattern: str) -> bool:
+    """Whether it is written as what a request ships is chosen by: no tool is called so."""
+    return pattern.removeprefix("!").startswith((_NAME, _PROVIDER))
+
+
 @dataclass(frozen=True)
 class KnownTools:
     """`servers` and `hooks` by the names that the configuration gives them; `more`: tools besides the built-in
@@ -241,6 +262,14 @@ class KnownTools:
             return ""
         hint = close(glob, ALL) or "; is it a tool that a hook adds?"
         return f"covers no built-in tool{hint}"
+
+    def unmatched(self, pattern: str) -> str:
+        """The same of a `match` or a rule, which go by names alone."""
+        glob = pattern.removeprefix("!")
+        if is_selector(pattern):
+            meant = f"write {glob.removeprefix(_NAME)!r}" if glob.startswith(_NAME) else _BY_NAME
+            return f"covers no tool: {meant}"
+        return self.stranger(pattern)
 
     def _of_server(self, glob: str) -> bool:
         connection, _, _ = glob.partition("__")
