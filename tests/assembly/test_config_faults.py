@@ -241,7 +241,10 @@ def test_an_id_with_its_channel_before_it_stops_the_start_where_a_hook_guards(
     assert (fault.text.partition(":")[0], fault.stops) == ("hooks.processes.g.match.chats", stops)
 
 
-@pytest.mark.parametrize("arguments", [("config", "check"), ("chat", "--once", "hi"), ("rpc",)])
+@pytest.mark.parametrize(
+    "arguments",
+    [("config", "check"), ("chat", "--once", "hi"), ("rpc",), ("tools", "call", "bash", '{"command": "echo Hello"}')],
+)
 def test_every_start_refuses_what_would_guard_in_the_file_alone(folder: Path, arguments: tuple[str, ...]) -> None:
     broken = f'{MODEL}{RULE}{GUARD}command = ["python3", "-u", "nope.py"]\n'
     done = hookgate(folder, broken, *arguments)
