@@ -98,8 +98,8 @@ def _extensions_faults(config: Config, known: KnownTools) -> Iterator[Fault]:
 
 
 def _words_of_people(config: Config, place: str, match: MatchSection, *, guards: bool) -> Iterator[Fault]:
-    """`chats`, `threads` and `senders` are ids as their channel knows them, `roles` their bare names: with the name of
-    a channel or `role:` before them, as lists of people have it, they cover nobody. Where no such channel is
+    """`chats`, `threads` and `senders` are ids as their channel knows them, `roles` their bare names: with the name
+    of a channel or `role:` before them, as lists of people have it, they cover nobody. Where no such channel is
     configured a program may call its own chats so."""
     here, there = ("cli", "rpc", "acp", *config.channels), Globs(match.channels)
     for pattern in match.roles:
