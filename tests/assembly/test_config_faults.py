@@ -9,7 +9,8 @@ from shutil import which
 
 import pytest
 
-from hookgate.assembly.preflight.naming import Fault, start_faults
+from hookgate.assembly.preflight.faults import Fault
+from hookgate.assembly.preflight.naming import start_faults
 from hookgate.config import named_secrets, parse, secret
 from tests.preloaded import preloaded
 
@@ -179,6 +180,14 @@ def test_what_an_extension_is_asked_about_is_looked_at_as_a_hooks_match_is(folde
     ]
     assert faults(folder, f"[zot]\nenabled = false\n[zot.extensions.x]\nmatch = {{ {match} }}\n") == []
     assert faults(folder, f"[zot.extensions.x]\nenabled = false\nmatch = {{ {match} }}\n") == []
+
+
+def test_a_route_by_a_chats_id_with_its_channel_before_it_leads_nobody_and_is_refused(folder: Path) -> None:
+    route = '[[routes]]\nagent = "main"\nchats = ["{}"]\n'
+    own = '[channels.support]\nkind = "web"\n'
+    found = [faults(folder, own + route.format(chat)) for chat in ("support:42", "slack:42", "42", "other:42")]
+    said = "routes.0.chats: '{0}:42' covers none: write '42' there, and channels = ['{0}']"
+    assert found == [[Fault(said.format("support"), stops=True)], [Fault(said.format("slack"))], [], []]
 
 
 def test_a_tool_that_a_program_has_is_known(folder: Path) -> None:

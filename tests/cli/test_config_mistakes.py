@@ -47,6 +47,14 @@ HOOK = '[hooks.processes.g]\ncommand = ["a"]\nintercept = ["before_tool"]\n'
             "people.ann.ids.0: write it CHANNEL:ID, for example telegram:7 (at line 2, column 8)",
         ),
         (
+            '[people.ann]\nids = ["telegram:7"]\nroles = ["role:ops"]\n',
+            "people.ann.roles: 'role:ops': a role stands here by its name alone, 'ops' (at line 3, column 9)",
+        ),
+        (
+            '[guards.redaction]\nsecret_env = ["$KEY"]\n',
+            "guards.redaction.secret_env.0: must be the name of an environment variable (at line 2, column 15)",
+        ),
+        (
             '[[approvals]]\ntools = ["bash"]\napprovers = [""]\n',
             "approvals.0.approvers.0: must not be empty (at line 3, column 14)",
         ),
@@ -233,6 +241,70 @@ def test_a_channel_of_ones_own_is_known_wherever_it_is_named() -> None:
         FILE,
     )
     assert [it for it in strange_names(config) if "channel" in it] == []
+
+
+OWN = '[channels.support]\nkind = "telegram"\ntoken_env = "T"\n'
+
+
+def test_a_channel_that_is_nearly_one_is_named_in_routes_preferences_and_ids() -> None:
+    config = parse(
+        f'{OWN}[[routes]]\nchannels = ["suport", "support"]\nagent = "main"\n'
+        '[[tools.preferences]]\ntools = ["bash"]\nchannels = ["suport"]\nenabled = false\n'
+        '[people.ann]\nids = ["suport:7", "support:7", "matrx:@a:b", "own:7"]\n'
+        '[[approvals]]\ntools = ["bash"]\napprovers = ["suport:7", "role:suport"]\nask_in = ["suport:9"]\n',
+        FILE,
+    )
+    no, of_none = "covers no channel that is known", "is of no channel that is known"
+    assert list(strange_names(config)) == [
+        f"tools.preferences.0.channels: 'suport' {no} (did you mean 'support'?)",
+        f"routes.0.channels: 'suport' {no} (did you mean 'support'?)",
+        f"people.ann.ids: 'suport:7' {of_none} (did you mean 'support'?)",
+        f"people.ann.ids: 'matrx:@a:b' {of_none} (did you mean 'matrix'?)",
+        f"approvals.0.approvers: 'suport:7' {of_none} (did you mean 'support'?)",
+        f"approvals.0.ask_in: 'suport:9' {of_none} (did you mean 'support'?)",
+    ]
+
+
+def test_a_sender_called_by_a_name_is_named_unless_that_is_an_id_too() -> None:
+    people = '[people.ann]\nids = ["telegram:7", "slack:U1"]\n[people.bob]\nids = ["web:bob"]\n'
+    config = parse(f'{people}[[approvals]]\ntools = ["bash"]\nsenders = ["!ann", "bob", "carl", "7"]\n', FILE)
+    (line,) = strange_names(config)
+    assert line == "approvals.0.senders: '!ann' is a name of [people], and senders are ids: '7' or 'U1'"
+
+
+@pytest.mark.parametrize(
+    ("text", "lines"),
+    [
+        (
+            '[guards]\nfan_out = { limits = { Bash = 1, "notes__*" = 1, ls = 1, notes__add = 1 } }\n'
+            '[mcp.servers.notes]\ncommand = ["true"]\n',
+            [
+                "guards.fan_out.limits: 'Bash' limits no tool: covers no built-in tool (did you mean 'bash'?)",
+                "guards.fan_out.limits: 'notes__*' limits no tool: names are taken as written",
+            ],
+        ),
+        (
+            '[mcp.servers.notes]\ncommand = ["true"]\n'
+            'tools = ["*", "!notes__del*", "!del*"]\nread_only = ["notes__a"]\n',
+            [
+                "mcp.servers.notes.tools: '!notes__del*' is not as the server calls it: write '!del*'",
+                "mcp.servers.notes.read_only: 'notes__a' is not as the server calls it: write 'a'",
+            ],
+        ),
+        (
+            '[guards.redaction]\nsecret_env = ["NO_SUCH_KEY", "SHORT_KEY", "LONG_KEY"]\n',
+            [
+                "guards.redaction.secret_env: NO_SUCH_KEY is not set here: nothing is replaced for it",
+                "guards.redaction.secret_env: SHORT_KEY has less than 8 characters: nothing is replaced for it",
+            ],
+        ),
+        ('[guards.redaction]\nmode = "off"\nsecret_env = ["NO_SUCH_KEY"]\n', []),
+    ],
+)
+def test_what_limits_or_hides_nothing_is_a_note(text: str, lines: list[str], monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("SHORT_KEY", "1234567")
+    monkeypatch.setenv("LONG_KEY", "12345678")
+    assert list(odd(parse(text, FILE))) == lines
 
 
 @pytest.mark.parametrize(

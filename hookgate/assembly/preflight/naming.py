@@ -11,19 +11,19 @@ from fnmatch import fnmatchcase
 from pathlib import Path
 
 from hookgate import config as configuration
-from hookgate.approvals.people import ROLE, USUAL_ROLE
+from hookgate.approvals.people import USUAL_ROLE
 from hookgate.assembly.hooks.opening import plans
+from hookgate.assembly.preflight.addressing import routes_faults, unknown_places, words_of_people
+from hookgate.assembly.preflight.faults import Fault, wants
 from hookgate.assembly.preflight.startable import missing
-from hookgate.config import ConfigError
 from hookgate.extensions.discovery import Places, look
 from hookgate.mistakes import close
 from hookgate.protocol.dataclasses import dataclass, replace
-from hookgate.protocol.hook.match import Globs
 from hookgate.protocol.hook.stages import Stage
 from hookgate.protocol.zot.names import EXTENSION
 from hookgate.sections import Config
 from hookgate.sections.hooks import HookSection
-from hookgate.sections.section import KNOWN_CHANNELS, MatchSection
+from hookgate.sections.section import KNOWN_CHANNELS
 from hookgate.tools.names import ALL
 
 _NAME, _PROVIDER = "name:", "provider:"
@@ -32,41 +32,22 @@ _SAY_SO = "; on_failure says what shall happen without it"
 GUARDED = {Stage.BEFORE_TOOL, Stage.APPROVE_TOOL}
 
 
-@dataclass(frozen=True, slots=True)
-class Fault:
-    """`stops`: hookgate does not start with it, since something would be guarded in the file alone."""
-
-    text: str
-    stops: bool = False
-
-
 def start_faults(config: Config, base: Path, beside: Iterable[str] = (), *, loads: bool = False) -> list[Fault]:
     """What hooks and approval rules lack to do what they are for. `beside`: tools that are there besides the built-in
     ones; `loads`: whether extensions are loaded that the configuration does not know of. Blocks."""
     known = replace(known_names(config), more=tuple(beside))
     later = loads or _may_come(config)
     rules, hooks = _rules_faults(config, known, later), _hooks_faults(config, base, known, later)
-    return [*rules, *hooks, *_extensions_faults(config, known)]
-
-
-def refuse_faults(faults: Iterable[Fault]) -> list[str]:
-    """The lines of those that stop nothing. Raises ConfigError with all of the others."""
-    notes: list[str] = []
-    stopping: list[str] = []
-    for fault in faults:
-        (stopping if fault.stops else notes).append(fault.text)
-    if stopping:
-        raise ConfigError(stopping[0], tuple(stopping[1:]))
-    return notes
+    return [*rules, *hooks, *_extensions_faults(config, known), *routes_faults(config)]
 
 
 def _rules_faults(config: Config, known: KnownTools, later: bool) -> Iterator[Fault]:
     for number, rule in enumerate(config.approvals):
         for pattern in rule.tools:
             if why := known.unmatched(pattern):
-                stops = _wants(pattern) and (not later or is_selector(pattern))
+                stops = wants(pattern) and (not later or is_selector(pattern))
                 yield Fault(f"approvals.{number}.tools: {pattern!r} {why}", stops=stops)
-        yield from _words_of_people(config, f"approvals.{number}", rule, guards=True)
+        yield from words_of_people(config, f"approvals.{number}", rule, guards=True)
 
 
 def _hooks_faults(config: Config, base: Path, known: KnownTools, later: bool) -> Iterator[Fault]:
@@ -77,12 +58,12 @@ def _hooks_faults(config: Config, base: Path, known: KnownTools, later: bool) ->
             yield Fault(f"{place}.{lacking}{_SAY_SO if guards else ''}", stops=guards or section.required)
         for pattern in section.match.tools:
             if why := known.unmatched(pattern):
-                stops = (guards or (_guards(section) and pattern.lower() in ALL)) and _wants(pattern) and not later
+                stops = (guards or (_guards(section) and pattern.lower() in ALL)) and wants(pattern) and not later
                 said = f"{why}{_SAY_SO if stops and guards else ''}"
                 if is_selector(pattern):
-                    stops, said = _guards(section) and _wants(pattern), why
+                    stops, said = _guards(section) and wants(pattern), why
                 yield Fault(f"{place}.match.tools: {pattern!r} {said}", stops=stops)
-        yield from _words_of_people(config, f"{place}.match", section.match, guards=_guards(section))
+        yield from words_of_people(config, f"{place}.match", section.match, guards=_guards(section))
 
 
 def _extensions_faults(config: Config, known: KnownTools) -> Iterator[Fault]:
@@ -91,28 +72,10 @@ def _extensions_faults(config: Config, known: KnownTools) -> Iterator[Fault]:
         place = f"zot.extensions.{name}.match"
         for pattern in section.match.tools if section.enabled else ():
             if why := known.unmatched(pattern):
-                stops = is_selector(pattern) and _wants(pattern)
+                stops = is_selector(pattern) and wants(pattern)
                 yield Fault(f"{place}.tools: {pattern!r} {why}", stops=stops)
         if section.enabled:
-            yield from _words_of_people(config, place, section.match, guards=True)
-
-
-def _words_of_people(config: Config, place: str, match: MatchSection, *, guards: bool) -> Iterator[Fault]:
-    """`chats`, `threads` and `senders` are ids as their channel knows them, `roles` their bare names: with the name
-    of a channel or `role:` before them, as lists of people have it, they cover nobody. Where no such channel is
-    configured a program may call its own chats so."""
-    here, there = ("cli", "rpc", "acp", *config.channels), Globs(match.channels)
-    for pattern in match.roles:
-        bare = pattern.removeprefix("!")
-        if (role := bare.removeprefix(ROLE)) != bare:
-            yield Fault(f"{place}.roles: {pattern!r} covers none: write {role!r}", stops=guards and _wants(pattern))
-    for key, patterns in (("chats", match.chats), ("threads", match.threads), ("senders", match.senders)):
-        for pattern in patterns:
-            channel, _, id_ = pattern.removeprefix("!").partition(":")
-            if id_ and channel in (*KNOWN_CHANNELS, *here) and there.covers(channel):
-                said = f"covers none: write {id_!r} there, and channels = [{channel!r}]"
-                stops = guards and _wants(pattern) and channel in here
-                yield Fault(f"{place}.{key}: {pattern!r} {said}", stops=stops)
+            yield from words_of_people(config, place, section.match, guards=True)
 
 
 def _guards(section: HookSection) -> bool:
@@ -122,11 +85,6 @@ def _guards(section: HookSection) -> bool:
 def _guards_unsaid(section: HookSection) -> bool:
     """Whether calls would pass, or all be refused, unseen by this hook, and nobody has said that they may."""
     return _guards(section) and "on_failure" not in section.model_fields_set
-
-
-def _wants(pattern: str) -> bool:
-    """What is excluded need not be there."""
-    return not pattern.startswith("!")
 
 
 def _may_come(config: Config) -> bool:
@@ -169,13 +127,17 @@ def strange_names(config: Config) -> Iterator[str]:
     rules = {f"approvals.{number}": rule for number, rule in enumerate(config.approvals)}
     channels = (*KNOWN_CHANNELS, *config.channels)
     extensions = {f"zot.extensions.{name}.match": it.match for name, it in config.zot.extensions.items()}
+    wishes = {f"tools.preferences.{number}": it for number, it in enumerate(config.tools.preferences)}
+    routes = {f"routes.{number}": it for number, it in enumerate(config.routes)}
+    for place, it in {**matches, **rules, **extensions, **wishes, **routes}.items():
+        yield from _uncovered(f"{place}.channels", "channel that is known", it.channels, channels)
     for place, match in {**matches, **rules, **extensions}.items():
-        yield from _uncovered(f"{place}.channels", "channel that is known", match.channels, channels)
         # Roles may be given while hookgate runs, so only one that looks like another is named.
         kind, roles = "role of anybody in [people]", sorted({USUAL_ROLE, "operator", *_roles(config)})
         yield from _uncovered(f"{place}.roles", kind, match.roles, roles, near=True)
         yield from _uncovered(f"{place}.agents", "agent", match.agents, (config.agent.name, *config.agents))
         yield from _no_model(f"{place}.models", match.models, config.providers)
+    yield from unknown_places(config)
     yield from _mistyped_people(config)
     yield from _extensions_absent(config)
 
