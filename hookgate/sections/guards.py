@@ -43,7 +43,7 @@ class ReadBeforeWriteGuard(GuardSection):
 
 class PlanFirstGuard(GuardSection):
     mode: Mode = "off"
-    plan_tools: Globs = ("plan",)
+    plan_tools: Annotated[Globs, Field(min_length=1)] = ("plan",)
 
 
 class TestEditGuard(GuardSection):

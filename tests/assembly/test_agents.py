@@ -127,6 +127,7 @@ enabled = false
     ("agent", "tools"),
     [
         ('["read"]', ["read"]),
+        ("[]", []),
         ('["read", "provider:hook:one"]', ["read", "declared", "added"]),
         ('["read", "declared*", "!provider:hook:one"]', ["read", "declared_too"]),
         ('["provider:hook:*"]', ["declared", "declared_too", "added", "added_too"]),

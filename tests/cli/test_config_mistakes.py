@@ -10,12 +10,16 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from hookgate.assembly.delegating import selection_of
 from hookgate.assembly.preflight.check import odd, unset
 from hookgate.assembly.preflight.naming import strange_names
 from hookgate.cli.config.check import check_config
 from hookgate.cli.migrate.toml import key, value
 from hookgate.config import ConfigError, load, parse
 from hookgate.places import Places
+from hookgate.protocol.hook.match import Globs
+from hookgate.protocol.values import ToolSpec
+from hookgate.tools.select import Selection
 
 FILE = Path("hookgate.toml")
 HOOK = '[hooks.processes.g]\ncommand = ["a"]\nintercept = ["before_tool"]\n'
@@ -53,6 +57,10 @@ HOOK = '[hooks.processes.g]\ncommand = ["a"]\nintercept = ["before_tool"]\n'
         (
             '[guards.redaction]\nsecret_env = ["$KEY"]\n',
             "guards.redaction.secret_env.0: must be the name of an environment variable (at line 2, column 15)",
+        ),
+        (
+            "[guards.plan_first]\nplan_tools = []\n",
+            "guards.plan_first.plan_tools: must not be empty (at line 2, column 14)",
         ),
         (
             '[[approvals]]\ntools = ["bash"]\napprovers = [""]\n',
@@ -241,6 +249,24 @@ def test_a_channel_of_ones_own_is_known_wherever_it_is_named() -> None:
         FILE,
     )
     assert [it for it in strange_names(config) if "channel" in it] == []
+
+
+def test_an_empty_list_of_what_there_shall_be_is_none_of_it_and_one_that_is_left_out_is_all() -> None:
+    text = '[tools]\n{}[mcp.servers.docs]\ncommand = ["true"]\n{}[agents.a]\n{}[channels.api]\nkind = "openai"\n{}'
+    empty = parse(text.format("enabled = []\n", *["tools = []\n"] * 2, "agents = []\n"), FILE)
+    for config, covers in ((empty, False), (parse(text.format(*[""] * 4), FILE), True)):
+        agent, api = config.agents["a"], config.channels["api"]
+        lists = (config.tools.enabled, config.mcp.servers["docs"].tools, agent.tools, api.agents)
+        assert [Globs(it).covers("main") for it in lists] == [covers] * 4
+        assert list(strange_names(config)) == []
+
+
+def test_an_agent_without_tools_that_may_hand_on_tasks_has_the_one_for_that() -> None:
+    config = parse('[agents.a]\ntools = []\ndelegates_to = ["main"]\n', FILE)
+    section = config.agents["a"].above(config.agent, "a")
+    chosen = selection_of(config, section, config.agents["a"].tools, Selection())
+    specs = [ToolSpec(name, "", {}) for name in ("bash", "delegate", "deploy")]
+    assert [spec.name for spec in specs if chosen.fits("web")(spec)] == ["delegate"]
 
 
 OWN = '[channels.support]\nkind = "telegram"\ntoken_env = "T"\n'
