@@ -179,6 +179,14 @@ class Gate:
             case mount, answer:
                 return Denied(passed, decision.denial(mount.name, cast("Deny", answer)))
 
+    async def judged_by_guards(self, step: Step, call: ToolCall) -> Denied | None:
+        """By hookgate's own alone: what hooks have made of a call may be read as another one."""
+        _, ended = await self._walk.by_guards(Question(Stage.BEFORE_TOOL, step, call))
+        if ended is None:
+            return None
+        mount, answer = ended
+        return Denied(call, decision.denial(mount.name, cast("Deny", answer)))
+
     async def approve_tool(self, step: Step, call: ToolCall) -> ToolResult | tuple[Wish, ...]:
         """The refusing result, or who wants a person asked; an empty tuple: approved, or nobody to ask. Approvers are
         asked side by side, and the first refusal cancels the rest."""
