@@ -325,6 +325,10 @@ def test_a_sender_called_by_a_name_is_named_unless_that_is_an_id_too() -> None:
             ],
         ),
         ('[guards.redaction]\nmode = "off"\nsecret_env = ["NO_SUCH_KEY"]\n', []),
+        (
+            "[tools]\nkept = ['*.{pem,key}', '{one}', '*.pem']\n",
+            ["tools.kept: '*.{pem,key}' keeps what is called so, braces too: write a pattern for each"],
+        ),
     ],
 )
 def test_what_limits_or_hides_nothing_is_a_note(text: str, lines: list[str], monkeypatch: pytest.MonkeyPatch) -> None:

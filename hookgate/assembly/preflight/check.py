@@ -26,6 +26,7 @@ from hookgate.tools.shell.background import Background
 from hookgate.tools.shell.sandbox import Sandbox
 
 NO_START = "serve will not start"
+_ALTERNATIVES = re.compile(r"\{[^{}]*,[^{}]*\}")
 _NO_NAME = re.compile(r"[*?\[\]!=\s]")
 """A glob's, and what is no variable's: a few have odd names, but none of these in them."""
 
@@ -82,6 +83,9 @@ def odd(config: Config) -> Iterator[str]:
     yield from _unlimited(config)
     yield from _with_their_servers_name(config)
     yield from _unhidden(config)
+    for pattern in config.tools.kept:
+        if _ALTERNATIVES.search(pattern):
+            yield f"tools.kept: {pattern!r} keeps what is called so, braces too: write a pattern for each"
     yield from map(open_guard, failing_open(config))
 
 
