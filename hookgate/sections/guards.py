@@ -4,7 +4,7 @@ from typing import Annotated, Literal, get_args
 
 from pydantic import Field, field_validator, model_validator
 
-from hookgate.sections.section import Count, Globs, Later, Mode, Section, Several, Variable, nested
+from hookgate.sections.section import Count, Globs, Later, Mode, Section, Several, nested
 
 
 class GuardSection(Section):
@@ -64,7 +64,7 @@ class ShellGuard(GuardSection):
 class RedactionGuard(GuardSection):
     """`secret_env` names variables whose values are replaced wherever they turn up, besides the providers' keys."""
 
-    secret_env: Several[Annotated[Variable, Field(min_length=1)]] = ()
+    secret_env: Several[str] = ()
     keys: Several[str] = ()
 
     @field_validator("mode")

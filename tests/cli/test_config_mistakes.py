@@ -55,10 +55,6 @@ HOOK = '[hooks.processes.g]\ncommand = ["a"]\nintercept = ["before_tool"]\n'
             "people.ann.roles: 'role:ops': a role stands here by its name alone, 'ops' (at line 3, column 9)",
         ),
         (
-            '[guards.redaction]\nsecret_env = ["$KEY"]\n',
-            "guards.redaction.secret_env.0: must be the name of an environment variable (at line 2, column 15)",
-        ),
-        (
             "[guards.plan_first]\nplan_tools = []\n",
             "guards.plan_first.plan_tools: must not be empty (at line 2, column 14)",
         ),
@@ -318,10 +314,11 @@ def test_a_sender_called_by_a_name_is_named_unless_that_is_an_id_too() -> None:
             ],
         ),
         (
-            '[guards.redaction]\nsecret_env = ["NO_SUCH_KEY", "SHORT_KEY", "LONG_KEY"]\n',
+            '[guards.redaction]\nsecret_env = ["NO_SUCH_KEY", "SHORT_KEY", "LONG_KEY", "$LONG_KEY"]\n',
             [
-                "guards.redaction.secret_env: NO_SUCH_KEY is not set here: nothing is replaced for it",
-                "guards.redaction.secret_env: SHORT_KEY has less than 8 characters: nothing is replaced for it",
+                "guards.redaction.secret_env: 'NO_SUCH_KEY' is not set here: nothing is replaced for it",
+                "guards.redaction.secret_env: 'SHORT_KEY' has less than 8 characters: nothing is replaced for it",
+                "guards.redaction.secret_env: '$LONG_KEY' is not set here: nothing is replaced for it",
             ],
         ),
         ('[guards.redaction]\nmode = "off"\nsecret_env = ["NO_SUCH_KEY"]\n', []),

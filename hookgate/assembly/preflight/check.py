@@ -126,7 +126,7 @@ def _unhidden(config: Config) -> Iterator[str]:
         value = "".join(configuration.named_secrets((variable,)))
         if len(value) < MIN_CHARS:
             why = f"has less than {MIN_CHARS} characters" if value else "is not set here"
-            yield f"guards.redaction.secret_env: {variable} {why}: nothing is replaced for it"
+            yield f"guards.redaction.secret_env: {variable!r} {why}: nothing is replaced for it"
 
 
 def _unpassable(config: Config) -> Iterator[str]:
