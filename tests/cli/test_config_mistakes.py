@@ -298,18 +298,23 @@ def test_a_sender_called_by_a_name_is_named_unless_that_is_an_id_too() -> None:
     ("text", "lines"),
     [
         (
-            '[guards]\nfan_out = { limits = { Bash = 1, "notes__*" = 1, ls = 1, notes__add = 1 } }\n'
-            '[mcp.servers.notes]\ncommand = ["true"]\n',
+            '[guards]\nfan_out = { limits = { Bash = 1, "notes__*" = 1, ls = 1, notes__add = 1, "name:ls" = 1 } }\n'
+            '[mcp.servers.notes]\ncommand = ["true"]\n[tools]\nenabled = ["*", "!name:bash", "!provider:builtin"]\n',
             [
+                "tools.enabled: '!name:bash' covers no tool: write 'bash'",
+                "tools.enabled: '!provider:builtin' covers no tool: here they go by their names alone, those of the "
+                "MCP server NAME by 'NAME__*'",
                 "guards.fan_out.limits: 'Bash' limits no tool: covers no built-in tool (did you mean 'bash'?)",
                 "guards.fan_out.limits: 'notes__*' limits no tool: names are taken as written",
+                "guards.fan_out.limits: 'name:ls' limits no tool: covers no tool: write 'ls'",
             ],
         ),
         (
             '[mcp.servers.notes]\ncommand = ["true"]\n'
-            'tools = ["*", "!notes__del*", "!del*"]\nread_only = ["notes__a"]\n',
+            'tools = ["*", "!notes__del*", "!del*", "!name:add"]\nread_only = ["notes__a"]\n',
             [
                 "mcp.servers.notes.tools: '!notes__del*' is not as the server calls it: write '!del*'",
+                "mcp.servers.notes.tools: '!name:add' is not as the server calls it: write '!add'",
                 "mcp.servers.notes.read_only: 'notes__a' is not as the server calls it: write 'a'",
             ],
         ),

@@ -101,17 +101,18 @@ def _unlimited(config: Config) -> Iterator[str]:
     """A line for each limit that no tool has: here a name is no glob."""
     known = known_names(config)
     for name in config.guards.fan_out.limits:
-        why = "names are taken as written" if is_pattern(name) else known.stranger(name)
+        why = "names are taken as written" if is_pattern(name) else known.unmatched(name)
         if why:
             yield f"guards.fan_out.limits: {name!r} limits no tool: {why}"
 
 
 def _with_their_servers_name(config: Config) -> Iterator[str]:
-    """A line for each tool of a server that stands as models call it, where its server's own name for it is meant."""
+    """A line for each tool of a server that stands as models or requests call it, where its server's own name for it
+    is meant."""
     for server, section in config.mcp.servers.items():
         for key in ("tools", "read_only", "pure"):
             for pattern in getattr(section, key):
-                own = pattern.removeprefix("!").removeprefix(f"{server}__")
+                own = pattern.removeprefix("!").removeprefix("name:").removeprefix(f"{server}__")
                 if own != pattern.removeprefix("!"):
                     meant = f"{'!' * pattern.startswith('!')}{own}"
                     yield f"mcp.servers.{server}.{key}: {pattern!r} is not as the server calls it: write {meant!r}"

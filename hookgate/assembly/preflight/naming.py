@@ -28,6 +28,7 @@ from hookgate.tools.names import ALL
 
 _NAME, _PROVIDER = "name:", "provider:"
 _BY_NAME = "here they go by their names alone, those of the MCP server NAME by 'NAME__*'"
+_BY_NAMES = ("tools.enabled", "tools.aliases")
 _SAY_SO = "; on_failure says what shall happen without it"
 GUARDED = {Stage.BEFORE_TOOL, Stage.APPROVE_TOOL}
 
@@ -122,7 +123,8 @@ def strange_names(config: Config) -> Iterator[str]:
     """A line for each other pattern that covers nothing that is known by name."""
     known = known_names(config)
     for place, patterns in _patterns(config).items():
-        yield from (f"{place}: {line}" for line in _strange(known, patterns))
+        why_of = known.unmatched if place in _BY_NAMES else known.stranger
+        yield from (f"{place}: {it!r} {why}" for it in patterns if (why := why_of(it)))
     matches = {f"hooks.processes.{name}.match": it.match for name, it in config.hooks.processes.items()}
     rules = {f"approvals.{number}": rule for number, rule in enumerate(config.approvals)}
     channels = (*KNOWN_CHANNELS, *config.channels)
@@ -186,10 +188,7 @@ def known_names(config: Config) -> KnownTools:
 
 def strange_tools(config: Config, patterns: Iterable[str], more: Iterable[str] = ()) -> Iterator[str]:
     """A line for each of these that covers no tool; `more`: those of the program that says so, by name."""
-    return _strange(replace(known_names(config), more=tuple(more)), patterns)
-
-
-def _strange(known: KnownTools, patterns: Iterable[str]) -> Iterator[str]:
+    known = replace(known_names(config), more=tuple(more))
     return (f"{pattern!r} {why}" for pattern in patterns if (why := known.stranger(pattern)))
 
 
