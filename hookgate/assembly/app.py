@@ -230,7 +230,8 @@ async def refuse_what_does_not_guard(settings: Settings, inside: Sequence[Mount]
     nothing has to be guarded."""
     if settings.looking:
         return
-    from hookgate.assembly.preflight.naming import refuse_faults, start_faults
+    from hookgate.assembly.preflight.faults import refuse_faults
+    from hookgate.assembly.preflight.naming import start_faults
 
     names = registry.snapshot().tools
     adding = any(Stage.BEFORE_LLM in mount.rules.stages for mount in inside)

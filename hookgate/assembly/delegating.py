@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from hookgate.loop.nested.limits import TaskLimits
 from hookgate.protocol.hook.match import Globs
 from hookgate.sections import Config
+from hookgate.sections.section import NONE
 from hookgate.tools.names import DELEGATE
 
 if TYPE_CHECKING:
@@ -33,7 +34,8 @@ def selection_of(config: Config, section: AgentSection, tools: tuple[str, ...], 
 
     purposes = {name: it.description for name, it in config.agents.items()}
     schema = parameters_for({name: purposes.get(name, "") for name in section.delegates_to})
-    return usual.narrowed((*tools, DELEGATE) if tools else (), {DELEGATE: schema})
+    own = () if tools == NONE else tools
+    return usual.narrowed((*own, DELEGATE) if tools else (), {DELEGATE: schema})
 
 
 def offer(config: Config, registry: Registry, agent: Callable[[str], Agent | None]) -> None:

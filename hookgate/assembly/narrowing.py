@@ -6,13 +6,15 @@ Whatever is not certain is nothing: then a grant cannot be narrowed, and one tha
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from functools import partial
 from hashlib import file_digest, sha256
+from itertools import pairwise
 from os import fstat
-from os.path import isfile, realpath
+from os.path import isfile, join, realpath
 from pathlib import Path, PurePath
+from secrets import token_hex
 from shlex import shlex
 from typing import TYPE_CHECKING
 
@@ -46,28 +48,46 @@ def _parts(workspace: Path, call: ToolCall) -> tuple[str, ...] | None:
         return None
 
 
-MOST_FILES = 64
+MOST_READ = 64
+"""Files of one call; any more go by what the file system says of them."""
+MOST_LOOKED_FOR = 1_000_000
 LARGEST_SCRIPT_BYTES = 16 << 20
 _WORD = re.compile(r"[^\s'\"`;|&<>()$=]+")
+_GOES = frozenset({"cd", "chdir", "pushd", "-C", "-D", "--chdir", "--directory"})
+"""Behind these stands the folder in which what follows is run."""
 
 
 def scripts_in(workspace: Path, call: ToolCall) -> str:
-    """The digest of all files that a command line names in whatever way, and of the one that a call writes: people
-    have seen what it makes of that; empty: none. Blocks."""
+    """The digest of all files that a command line names in whatever way, from the workspace or from a folder that it
+    goes to, and of the one that a call writes: people have seen what it makes of that; empty: none. Blocks."""
     said = call.arguments.get(FILES_IN.get(call.name, ""))
-    words = (_words(said) if call.name == BASH.name else [said]) if isinstance(said, str) else ()
-    files = [(word, path) for word in words if isfile(path := workspace / word)][:MOST_FILES]
-    return files_digest([(word, _contents(path)) for word, path in files])
+    if not isinstance(said, str):
+        return ""
+    written = call.name != BASH.name
+    words, folders = ({said: None}, {"": None}) if written else _words(said)
+    if len(words) * len(folders) > MOST_LOOKED_FOR:
+        # Never the same: nobody could tell what a yes to it would be for.
+        return token_hex()
+    paths = dict.fromkeys(join(folder, word) for folder in folders for word in words)
+    files = [(name, path) for name in paths if isfile(path := workspace / name)]
+    return files_digest([(name, _contents(path, read=at < MOST_READ)) for at, (name, path) in enumerate(files)])
 
 
-def _words(command: str) -> Iterable[str]:
-    """With what a shell would make of quotes, where it would make something of them: a name may have blanks."""
+def _words(command: str) -> tuple[Mapping[str, None], Mapping[str, None]]:
+    """With what a shell would make of quotes, where it would make something of them: a name may have blanks. And the
+    folders that it goes to, from the workspace and from each other; the workspace itself is the first."""
     lexer = shlex(command, posix=True, punctuation_chars=True)
     lexer.commenters, lexer.whitespace_split = "", True
-    quoted = list[str]()
+    plain, quoted, folders = _WORD.findall(command), list[str](), {"": None}
     with suppress(ValueError):
         quoted.extend(lexer)
-    return dict.fromkeys((*_WORD.findall(command), *quoted))
+    for words in (plain, quoted):
+        here = ""
+        for before, word in pairwise(it for it in words if it in _GOES or not it.startswith("-")):
+            if before in _GOES:
+                here = join(here, word)
+                folders |= dict.fromkeys((word, here))
+    return dict.fromkeys((*plain, *quoted)), folders
 
 
 def files_digest(files: Sequence[tuple[str, str]]) -> str:
@@ -78,12 +98,12 @@ def files_digest(files: Sequence[tuple[str, str]]) -> str:
     return digest.hexdigest() if files else ""
 
 
-def _contents(path: Path) -> str:
+def _contents(path: Path, *, read: bool) -> str:
     """What a file that large holds is no script: it goes by what the file system says of it."""
     try:
         with path.open("rb") as file:
             known = fstat(file.fileno())
-            if known.st_size > LARGEST_SCRIPT_BYTES:
+            if not read or known.st_size > LARGEST_SCRIPT_BYTES:
                 return f"{known.st_ino} {known.st_size} {known.st_mtime_ns}"
             return file_digest(file, "sha256").hexdigest()
     except OSError:

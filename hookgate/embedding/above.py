@@ -16,10 +16,9 @@ from hookgate.protocol.interfaces import Tool
 from hookgate.protocol.values import ToolSpec
 from hookgate.sections import Config
 from hookgate.sections.agent import ProviderSection
+from hookgate.sections.section import NONE
 from hookgate.sections.tools import PreferenceSection
 from hookgate.skills import TOOL as SKILL
-
-_NO_TOOL = ("!*",)
 
 
 class Above(TypedDict, total=False):
@@ -182,9 +181,9 @@ def _tools(config: Config, above: Above) -> dict[str, Any]:
     if above.get("no_tools"):
         others = PreferenceSection(tools=("*", *(f"!{name}" for name in named or ())), enabled=False)
         # Skills are text of the person's or the project's: no built-in tool of this kind.
-        enabled = (SKILL,) if SKILL in (named or ()) else _NO_TOOL
+        enabled = (SKILL,) if SKILL in (named or ()) else NONE
         return {"enabled": enabled, "preferences": (*config.tools.preferences, others)}
-    return {} if named is None else {"enabled": named or _NO_TOOL}
+    return {} if named is None else {"enabled": named or NONE}
 
 
 def _agent(config: Config, above: Above) -> dict[str, Any]:

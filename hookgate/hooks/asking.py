@@ -76,7 +76,7 @@ class Asking:
                 self.usable(mount, stage)
         # A guard of hookgate's own that has nothing to say is no news, and there are several at every call.
         if not (mount.rules.inside and answer is CONTINUE):
-            _hear(mount, question, answer, failed=failed)
+            self._hear(mount, question, answer, failed=failed)
             if self._events.hears_answers:
                 self._tell(mount, question, (answer, failed, duration_ns))
         if asked is not None and kept is not None and not failed:
@@ -86,7 +86,7 @@ class Asking:
     def unusable(self, mount: Mount, question: Question, reason: str) -> Answer:
         """A usable answer turned out to ask for what the hook may not do: that is a failure too."""
         answer = self._failed(mount, question, Failed(reason))
-        _hear(mount, question, answer, failed=True)
+        self._hear(mount, question, answer, failed=True)
         return answer
 
     def usable(self, mount: Mount, stage: Stage) -> None:
@@ -169,18 +169,18 @@ class Asking:
         call = StageCall(mount.name, question.stage, params, said, duration_ns, failed or None, audit)
         self._events.emit(call, question.step)
 
-
-def _hear(mount: Mount, question: Question, answer: Answer, *, failed: bool) -> None:
-    """For the record of the call that it is about. What an audit hook would have done is no part of that."""
-    call = question.call
-    if call is None or not mount.enforces:
-        return
-    if answer is CONTINUE:
-        said = _continued(question.stage, mount.name, mount.rules.digest, mount.files())
-    else:
-        reason = getattr(answer, "reason", "")
-        said = Judgement(question.stage, mount.name, mount.digest, answer.action, reason, failed)
-    question.step.heard.setdefault(call.id, []).append(said)
+    def _hear(self, mount: Mount, question: Question, answer: Answer, *, failed: bool) -> None:
+        """For the record of the call that it is about, without secrets. What an audit hook would have done is no part
+        of that."""
+        call = question.call
+        if call is None or not mount.enforces:
+            return
+        if answer is CONTINUE:
+            said = _continued(question.stage, mount.name, mount.rules.digest, mount.files())
+        else:
+            reason = self._redact(getattr(answer, "reason", ""))
+            said = Judgement(question.stage, mount.name, mount.digest, answer.action, reason, failed)
+        question.step.heard.setdefault(call.id, []).append(said)
 
 
 @lru_cache(maxsize=1024)

@@ -30,6 +30,10 @@ FREE_TEXT = frozenset(
         "result",
         "params",
         "answer",
+        "preview",
+        "why",
+        "summary",
+        "failure",
     }
 )
 """Members of payloads that people, models and tools fill, and so may fill with a secret."""

@@ -16,7 +16,7 @@ from hookgate.hooks.asking import Asking
 from hookgate.hooks.audit import Audits
 from hookgate.hooks.chains import Chains
 from hookgate.hooks.emitter import Emitter
-from hookgate.hooks.offered import Offered
+from hookgate.hooks.offered import Fits, Offered, fitting
 from hookgate.hooks.recordings import Recordings
 from hookgate.hooks.rules import Mount
 from hookgate.hooks.stats import Stats
@@ -77,9 +77,9 @@ class Gate:
         self._asking.mount(self.mounts)
         self.events.listen(self.mounts)
 
-    def offered(self, step: Step, request: LLMRequest) -> LLMRequest:
-        """With the tools that hooks have declared, where they match."""
-        return self._offered.declared(self._walk.chains.at[Stage.BEFORE_TOOL], step, request)
+    def offered(self, step: Step, request: LLMRequest, fits: Fits = lambda _spec: True) -> LLMRequest:
+        """With the tools that hooks have declared, where they match. `fits`: whether whoever asks may have it."""
+        return self._offered.declared(self._walk.chains.at[Stage.BEFORE_TOOL], step, request, fits)
 
     def holds_text(self, step: Step, model: str) -> bool:
         """Whether a hook may still change what the model says, or keep it, so that nobody may read along."""
@@ -126,9 +126,9 @@ class Gate:
                 passed = cast("ChatMessage", asked.subject)
                 return replace(message, text=passed.text, media=passed.media)
 
-    async def before_llm(self, step: Step, request: LLMRequest) -> LLMRequest:
-        """The request as the hooks left it, the tools that hooks own included."""
-        passed = await self._passed(step, Stage.BEFORE_LLM, self.offered(step, request))
+    async def before_llm(self, step: Step, request: LLMRequest, fits: Fits = lambda _spec: True) -> LLMRequest:
+        """The request as the hooks left it, the tools that hooks own included where they fit."""
+        passed = fitting(await self._passed(step, Stage.BEFORE_LLM, self.offered(step, request, fits)), fits)
         self._offered.remember(self._walk.chains.at[Stage.BEFORE_TOOL], step, passed)
         return passed
 
@@ -178,6 +178,14 @@ class Gate:
                 )
             case mount, answer:
                 return Denied(passed, decision.denial(mount.name, cast("Deny", answer)))
+
+    async def judged_by_guards(self, step: Step, call: ToolCall) -> Denied | None:
+        """By hookgate's own alone: what hooks have made of a call may be read as another one."""
+        _, ended = await self._walk.by_guards(Question(Stage.BEFORE_TOOL, step, call))
+        if ended is None:
+            return None
+        mount, answer = ended
+        return Denied(call, decision.denial(mount.name, cast("Deny", answer)))
 
     async def approve_tool(self, step: Step, call: ToolCall) -> ToolResult | tuple[Wish, ...]:
         """The refusing result, or who wants a person asked; an empty tuple: approved, or nobody to ask. Approvers are

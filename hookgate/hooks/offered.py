@@ -21,6 +21,15 @@ MAX_KNOWN = 1024
 
 log = structlog.get_logger("hookgate.hooks")
 
+Fits = Callable[[ToolSpec], bool]
+"""Whether a tool that a hook has brought is one that the agent may have there."""
+
+
+def fitting(request: LLMRequest, fits: Fits) -> LLMRequest:
+    """Without those of hooks' tools that do not; the very same where all do."""
+    unfit = {spec.name for spec in request.tools if spec.owner and not fits(spec)}
+    return replace(request, tools=tuple(it for it in request.tools if it.name not in unfit)) if unfit else request
+
 
 class Offered:
     """`problem`: what is wrong with a spec, if something is. Each hook is told of a tool once."""
@@ -36,7 +45,7 @@ class Offered:
         self.absent: Callable[[str], str] = lambda _tool: ""
         """Why a tool cannot be called just now that neither a hook nor an extension has brought; else empty."""
 
-    def declared(self, mounts: Sequence[Mount], step: Step, request: LLMRequest) -> LLMRequest:
+    def declared(self, mounts: Sequence[Mount], step: Step, request: LLMRequest, fits: Fits) -> LLMRequest:
         """With the tools that hooks declared at hello, where their match covers this chat and model."""
         taken = {spec.name for spec in request.tools}
         added: list[ToolSpec] = []
@@ -44,9 +53,10 @@ class Offered:
             if not mount.enforces or not mount.rules.match.matches(step, "", request.model):
                 continue
             for spec in mount.hook.declared.tools:
-                if spec.name not in taken and self._is_fine(mount, step, spec):
+                own = replace(spec, provider=f"hook:{mount.name}")
+                if spec.name not in taken and fits(own) and self._is_fine(mount, step, spec):
                     taken.add(spec.name)
-                    added.append(replace(spec, provider=f"hook:{mount.name}"))
+                    added.append(own)
         return replace(request, tools=(*request.tools, *added)) if added else request
 
     def usable(self, mount: Mount, question: Question, request: LLMRequest) -> LLMRequest:

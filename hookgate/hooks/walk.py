@@ -6,6 +6,7 @@ What an answer means is in `decision.py`. The walk does not know what a stage's 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from types import MappingProxyType
 from typing import NoReturn
 
 from hookgate.hooks import decision
@@ -29,6 +30,7 @@ Last = Respond | ReplyWith | Drop | Deny
 """Answers after which nobody else is asked."""
 Consulted = tuple[Mount, Question]
 """A hook as it was when it was asked in this walk, and what it was asked."""
+NOBODY: Mapping[str, Consulted] = MappingProxyType({})
 Walked = tuple[Question, tuple[Mount, Last] | None]
 """Where a walk ended: the last question, and whose answer ended it early, if one did."""
 
@@ -52,7 +54,7 @@ class Walk:
         """Ask each matching hook what its predecessors left.
 
         A hook that did not match a call's first name but matches the one it was renamed to is asked too: a rename
-        must not slip past a guard. Each hook is asked at most once, but for hookgate's own guards (`_judged_again`),
+        must not slip past a guard. Each hook is asked at most once, but for hookgate's own guards (`by_guards`),
         and before a tool those that are another program or under other rules by now: that has not judged the call.
         """
         if self.chains.audited:
@@ -82,7 +84,7 @@ class Walk:
                     break
             else:
                 changed = question is not first and stage is Stage.BEFORE_TOOL
-                question, ended = await self._judged_again(question, asked) if changed else (question, None)
+                question, ended = await self.by_guards(question, asked) if changed else (question, None)
                 if ended is not None or self.chains is chains:
                     return question, ended
 
@@ -91,8 +93,9 @@ class Walk:
             if mount.rules.mode == "audit" and mount.stands_at(question.stage):
                 self.audits.put(mount, question)
 
-    async def _judged_again(self, question: Question, asked: Mapping[str, Consulted]) -> Walked:
-        """hookgate's own guards come before all hooks, so they have not seen what the hooks made of a call."""
+    async def by_guards(self, question: Question, asked: Mapping[str, Consulted] = NOBODY) -> Walked:
+        """hookgate's own guards come before all hooks, so they have not seen what the hooks made of a call. `asked`:
+        those who have."""
         for mount in self.chains.matching(question):
             before = asked.get(mount.name)
             unseen = mount.rules.inside and (before is None or before[1] is not question)

@@ -95,9 +95,13 @@ async def _converse(turn: Turn) -> str:
 
 async def _go_on(turn: Turn, before: int, reply: Entry) -> bool:
     """The calls that a crash has left of the last reply. Whether they were all that there was to do."""
-    step = turn.progress.step = replace(turn.step(before - 1), resumed=True)
+    step = replace(turn.step(before - 1), resumed=True)
+    # Rules and hooks for a model judge what that one asks for, also where a hook had chosen it.
+    model = next((call.model for call in reply.calls if call.model), step.model)
+    step = turn.progress.step = replace(step, model=model)
     snapshot = turn.agent.selection.of(turn.agent.registry.snapshot(), step.chat.channel)
-    batch = turn.batch(step, turn.agent.gate.offered(step, request_of(turn, snapshot)), snapshot)
+    fits = turn.agent.selection.fits(step.chat.channel)
+    batch = turn.batch(step, turn.agent.gate.offered(step, request_of(turn, snapshot), fits), snapshot)
     batch = replace(batch, ids=names(reply))
     ours, theirs = divided(batch, tuple(left(batch, turn.transcript, reply)))
     ends = await run_calls(batch, ours, turn.record) or bool(theirs)

@@ -5,7 +5,7 @@ from urllib.parse import urlsplit
 
 from pydantic import AfterValidator, Field, field_validator, model_validator
 
-from hookgate.sections.section import Count, Globs, Milliseconds, Name, Section, Several, Variable
+from hookgate.sections.section import Chosen, Count, Milliseconds, Name, Section, Several, Variable
 
 
 def _names_a_provider(model: str) -> str:
@@ -49,12 +49,12 @@ class AgentSection(Section):
 
 class AssistantSection(Section):
     """One of several agents; what it says nothing of is as in [agent]. `tools`: names, globs, `provider:` and a glob
-    over providers, of those that a request may ship; empty: all. `description`: what it is for, told to agents that
-    may hand it tasks; `delegates_to`: whom it may hand tasks to itself, whatever [agent] says."""
+    over providers, of those that a request may ship; left out: all. `description`: what it is for, told to agents
+    that may hand it tasks; `delegates_to`: whom it may hand tasks to itself, whatever [agent] says."""
 
     model: ModelName | None = None
     system: str | None = None
-    tools: Globs = ()
+    tools: Chosen = ()
     max_steps: Count | None = None
     temperature: Temperature | None = None
     max_tokens: Count | None = None

@@ -2,7 +2,7 @@
 
 from typing import Annotated, Literal, Self, get_args
 
-from pydantic import Field, model_validator
+from pydantic import Field, field_validator, model_validator
 
 from hookgate.protocol.values import Origin
 from hookgate.sections.section import Globs, MatchSection, Section, Several, covering
@@ -16,6 +16,14 @@ class PersonSection(Section):
 
     ids: Annotated[Several[Annotated[str, Field(pattern=PLACE)]], Field(min_length=1)]
     roles: Several[Annotated[str, Field(min_length=1)]] = ()
+
+    @field_validator("roles")
+    @classmethod
+    def _are_bare(cls, roles: tuple[str, ...]) -> tuple[str, ...]:
+        for role in roles:
+            if (bare := role.removeprefix("role:")) != role:
+                raise ValueError(f"{role!r}: a role stands here by its name alone, {bare!r}")
+        return roles
 
 
 class ApprovalSection(MatchSection):

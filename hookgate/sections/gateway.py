@@ -5,7 +5,7 @@ from urllib.parse import urlsplit
 
 from pydantic import BeforeValidator, Field, field_validator, model_validator
 
-from hookgate.sections.section import Channels, ChatTypes, Count, Globs, Section, Several, T, Variable
+from hookgate.sections.section import Channels, ChatTypes, Chosen, Count, Globs, Section, Several, T, Variable
 
 Seconds = Annotated[float, Field(gt=0, le=86_400, allow_inf_nan=False, strict=False)]
 UNITS_S = {"s": 1.0, "min": 60.0, "h": 3600.0}
@@ -100,7 +100,7 @@ class ChannelSection(Section):
     shards: Literal["auto"] | Annotated[int, Field(ge=1, le=MOST_SHARDS)] = 1
     on_disconnect: Literal["cancel", "detach"] = "cancel"
     approval_wait_s: Seconds = 120.0
-    agents: Globs = ("*",)
+    agents: Chosen = ("*",)
     secret_env: OneOrSeveral[Variable] = ()
     url: str = ""
     url_secret_env: OneOrSeveral[Variable] = ()

@@ -1,6 +1,6 @@
 """`[guards]`: the guards that come with hookgate, each off or on in one line."""
 
-from typing import Literal, get_args
+from typing import Annotated, Literal, get_args
 
 from pydantic import Field, field_validator, model_validator
 
@@ -43,7 +43,7 @@ class ReadBeforeWriteGuard(GuardSection):
 
 class PlanFirstGuard(GuardSection):
     mode: Mode = "off"
-    plan_tools: Globs = ("plan",)
+    plan_tools: Annotated[Globs, Field(min_length=1)] = ("plan",)
 
 
 class TestEditGuard(GuardSection):

@@ -22,6 +22,9 @@ Variable = Annotated[str, Field(pattern=r"^([A-Za-z_][A-Za-z0-9_]*)?$")]
 """Of the environment; empty: none."""
 Milliseconds = Annotated[int, Field(gt=0, le=86_400_000)]
 Globs = Several[Annotated[str, Field(min_length=1)]]
+NONE = ("!*",)
+Chosen = Annotated[Globs, AfterValidator(lambda patterns: patterns or NONE)]
+"""Which there shall be, of what there is. Whoever writes an empty list wants none, not all."""
 KNOWN_CHANNELS = (
     *("cli", "rpc", "acp", "telegram", "discord", "slack", "matrix", "whatsapp", "signal", "irc", "email", "feishu"),
     *("line", "dingtalk", "qq", "wecom", "webhook", "web", "api"),

@@ -4,7 +4,18 @@ from typing import Annotated, Any, Literal, Self
 
 from pydantic import Field, model_validator
 
-from hookgate.sections.section import Channels, Count, Globs, Later, Milliseconds, Section, Several, Variable, nested
+from hookgate.sections.section import (
+    Channels,
+    Chosen,
+    Count,
+    Globs,
+    Later,
+    Milliseconds,
+    Section,
+    Several,
+    Variable,
+    nested,
+)
 
 
 class PreferenceSection(Section):
@@ -33,7 +44,7 @@ class ToolsSection(Section):
     `kept`: paths and globs, from the workspace, that no tool may change besides what hookgate keeps by itself.
     """
 
-    enabled: Globs = ("*",)
+    enabled: Chosen = ("*",)
     sandbox: Literal["auto", "required", "off"] = "auto"
     sandbox_network: Literal["open", "off"] = "open"
     web_fetch_private: bool = False
@@ -72,7 +83,7 @@ class McpSection(Section):
     allow_private: bool = False
     read_only: Globs = ()
     pure: Globs = ()
-    tools: Globs = ("*",)
+    tools: Chosen = ("*",)
     required: bool = False
     enabled: bool = True
     connect_timeout_ms: Milliseconds = 10_000

@@ -92,6 +92,7 @@ def _translated(part: str) -> str:
         case "?":
             return "[^/]"
         case _ if part.startswith("[") and part.endswith("]") and len(part) > 2:
-            return f"[{'^' if part[1] == '!' else ''}{part[1:-1].removeprefix('!')}]"
+            signs = part[1:-1].removeprefix("!").replace("\\", r"\\").replace("[", r"\[")
+            return f"[{'^' if part[1] == '!' else ''}{signs}]"
         case _:
             return re.escape(part)

@@ -5,7 +5,7 @@ Stands between the registry's snapshot and the request; a tool that is not selec
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import field
 from functools import cached_property
 from types import MappingProxyType
@@ -139,6 +139,11 @@ class Selection:
             weight = weight if it.weight is None else it.weight
             overrides.update(it.overrides)
         return ToolPreference(enabled, weight, overrides)
+
+    def fits(self, channel: str) -> Callable[[ToolSpec], bool]:
+        """Whether a request of this channel may ship a tool that is in no snapshot, since a hook has brought it; no
+        limit is for those."""
+        return lambda spec: self._among.covers(spec) and self.preference(spec, channel).enabled is not False
 
     def rules(self, spec: ToolSpec, channel: str) -> ArgumentRules:
         """What stands under the arguments of a call of this tool, and the other names that they may have."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from pathlib import Path
 
 import pytest
@@ -12,7 +13,7 @@ from hookgate.assembly.settings import Ports, Settings
 from hookgate.config import ConfigError
 from hookgate.protocol.chat import Chat, Inbound
 from tests.loop.recording import CHAT, Room
-from tests.model_server import open_model_server, says
+from tests.model_server import calls, open_model_server, says
 
 TWO = """
 [agent]
@@ -91,3 +92,62 @@ def test_a_mistake_says_where_it_stands(wrong: str, said: str) -> None:
         configuration.parse(wrong, Path("hookgate.toml"))
     assert said in str(raised.value)
     assert "at line" in str(raised.value)
+
+
+BRINGS = """
+import json, sys
+def tool(name):
+    return {"type": "function", "function": {"name": name, "parameters": {"type": "object", "properties": {}}}}
+for line in sys.stdin:
+    asked, answer = json.loads(line), {"action": "continue"}
+    if asked["method"] == "hook.hello":
+        answer = {"tools": [tool(name) for name in sys.argv[1].split(",")]}
+    elif asked["method"] == "hook.before_llm":
+        tools = [*asked["params"]["tools"], tool(sys.argv[2])]
+        answer = {"action": "modify", "request": {"tools": tools}}
+    elif asked["method"] == "hook.before_tool":
+        answer = {"action": "respond", "result": {"for_llm": "done"}}
+    print(json.dumps({"jsonrpc": "2.0", "id": asked["id"], "result": answer}), flush=True)
+"""
+HOOKS = """
+[hooks.processes.one]
+command = ["{python}", "brings.py", "declared,kept_out", "added"]
+intercept = ["before_llm", "before_tool"]
+[hooks.processes.two]
+command = ["{python}", "brings.py", "declared_too", "added_too"]
+intercept = ["before_llm", "before_tool"]
+[[tools.preferences]]
+tools = ["kept_out"]
+channels = ["test"]
+enabled = false
+"""
+
+
+@pytest.mark.parametrize(
+    ("agent", "tools"),
+    [
+        ('["read"]', ["read"]),
+        ("[]", []),
+        ('["read", "provider:hook:one"]', ["read", "declared", "added"]),
+        ('["read", "declared*", "!provider:hook:one"]', ["read", "declared_too"]),
+        ('["provider:hook:*"]', ["declared", "declared_too", "added", "added_too"]),
+    ],
+)
+async def test_an_agent_has_no_tool_of_a_hook_that_is_not_among_its_own(
+    tmp_path: Path, agent: str, tools: list[str]
+) -> None:
+    (tmp_path / "brings.py").write_text(BRINGS)
+    called = calls(("c1", "declared", "{}"), ("c2", "added", "{}"))
+    async with open_model_server(called, says("there")) as server:
+        text = TWO.format(url=server.base_url).replace('["read", "g*"]', agent)
+        text = text.replace("channels.web", "channels.test").replace('agent = "poet"', 'agent = "ops"')
+        config = configuration.parse(text + HOOKS.format(python=sys.executable), tmp_path / "hookgate.toml")
+        room = Room([])
+        async with open_runtime(Settings(config, tmp_path), Ports((room,))) as runtime:
+            await runtime.gateway.receive(Inbound(CHAT, "hello"))
+            await runtime.gateway.idle(CHAT.session_key)
+        first, last = (it.body for it in server.requests)
+    assert [it["function"]["name"] for it in first.get("tools", ())] == tools
+    results = [it["content"].partition("\n")[0] for it in last["messages"] if it["role"] == "tool"]
+    absent = "ERROR (not_found) {0}: there is no tool named '{0}'"
+    assert results == ["done" if name in tools else absent.format(name) for name in ("declared", "added")]

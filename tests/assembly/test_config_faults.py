@@ -9,7 +9,8 @@ from shutil import which
 
 import pytest
 
-from hookgate.assembly.preflight.naming import Fault, start_faults
+from hookgate.assembly.preflight.faults import Fault
+from hookgate.assembly.preflight.naming import start_faults
 from hookgate.config import named_secrets, parse, secret
 from tests.preloaded import preloaded
 
@@ -143,6 +144,52 @@ def test_an_extension_that_is_installed_may_bring_a_tool(folder: Path) -> None:
     assert faults(folder, f"{RULE}[zot]\ndiscover = false\n") == [Fault(STRANGE, stops=True)]
 
 
+@pytest.mark.parametrize(
+    ("pattern", "why"),
+    [
+        ("provider:mcp:*", "go by their names alone, those of the MCP server NAME by 'NAME__*'"),
+        ("provider:builtin", "go by their names alone"),
+        ("name:bash", "covers no tool: write 'bash'"),
+    ],
+)
+def test_a_guarding_list_that_chooses_as_requests_do_is_refused_whatever_may_come(
+    folder: Path, pattern: str, why: str
+) -> None:
+    listed, more = f'tools = ["{pattern}"]', "[mcp]\nmodel_may_connect = true\n"
+    hook = f'command = ["sh"]\nmatch = {{ {listed} }}\n'
+    for text in (f"[[approvals]]\n{listed}\n", f'{GUARD}on_failure = "deny"\n{hook}'):
+        (fault,) = faults(folder, text + more)
+        assert fault.stops
+        assert why in fault.text
+    (fault,) = faults(folder, f"[zot.extensions.x]\nmatch = {{ {listed} }}\n")
+    assert fault.stops
+    assert [it.stops for it in faults(folder, LISTEN + hook)] == [False]
+    # What is excluded so is asked about all the same.
+    excluded = f'[[approvals]]\ntools = ["*", "!{pattern}"]\n'
+    assert [it.stops for it in faults(folder, excluded)] == [False]
+
+
+def test_what_an_extension_is_asked_about_is_looked_at_as_a_hooks_match_is(folder: Path) -> None:
+    match = 'tools = ["bsah"], senders = ["cli:user"], roles = ["role:ops"], threads = ["cli:4"]'
+    found = faults(folder, f"[zot.extensions.x]\nmatch = {{ {match} }}\n")
+    assert [(it.text.split(":")[0], it.stops) for it in found] == [
+        ("zot.extensions.x.match.tools", False),
+        ("zot.extensions.x.match.roles", True),
+        ("zot.extensions.x.match.threads", True),
+        ("zot.extensions.x.match.senders", True),
+    ]
+    assert faults(folder, f"[zot]\nenabled = false\n[zot.extensions.x]\nmatch = {{ {match} }}\n") == []
+    assert faults(folder, f"[zot.extensions.x]\nenabled = false\nmatch = {{ {match} }}\n") == []
+
+
+def test_a_route_by_a_chats_id_with_its_channel_before_it_leads_nobody_and_is_refused(folder: Path) -> None:
+    route = '[[routes]]\nagent = "main"\nchats = ["{}"]\n'
+    own = '[channels.support]\nkind = "web"\n'
+    found = [faults(folder, own + route.format(chat)) for chat in ("support:42", "slack:42", "42", "other:42")]
+    said = "routes.0.chats: '{0}:42' covers none: write '42' there, and channels = ['{0}']"
+    assert found == [[Fault(said.format("support"), stops=True)], [Fault(said.format("slack"))], [], []]
+
+
 def test_a_tool_that_a_program_has_is_known(folder: Path) -> None:
     config = parse(RULE, folder / "hookgate.toml")
     assert start_faults(config, folder, ["bsah"]) == []
@@ -203,7 +250,10 @@ def test_an_id_with_its_channel_before_it_stops_the_start_where_a_hook_guards(
     assert (fault.text.partition(":")[0], fault.stops) == ("hooks.processes.g.match.chats", stops)
 
 
-@pytest.mark.parametrize("arguments", [("config", "check"), ("chat", "--once", "hi"), ("rpc",)])
+@pytest.mark.parametrize(
+    "arguments",
+    [("config", "check"), ("chat", "--once", "hi"), ("rpc",), ("tools", "call", "bash", '{"command": "echo Hello"}')],
+)
 def test_every_start_refuses_what_would_guard_in_the_file_alone(folder: Path, arguments: tuple[str, ...]) -> None:
     broken = f'{MODEL}{RULE}{GUARD}command = ["python3", "-u", "nope.py"]\n'
     done = hookgate(folder, broken, *arguments)

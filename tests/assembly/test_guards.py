@@ -14,12 +14,13 @@ from hookgate.hooks.inside import InsideHook
 from hookgate.hooks.rules import Mount, Rules
 from hookgate.protocol.events.event import Event
 from hookgate.protocol.events.payloads import GateDecision, HookFailed, ToolExecSkipped
-from hookgate.protocol.hook.answers import Answer, Deny, Failed
+from hookgate.protocol.hook.answers import Answer, Deny, Failed, Modify
 from hookgate.protocol.hook.match import Observed
 from hookgate.protocol.hook.stages import Question, Stage
 from hookgate.protocol.values import ToolCall, ToolResult
 from hookgate.providers.scripted import ScriptedCall, ScriptStep
 from hookgate.sections.guards import GuardsSection
+from hookgate.tools.select import Selection
 from tests.guards.asking import STEP
 from tests.loop.recording import Bench, FunctionTool, asks_for, hook, says
 
@@ -203,6 +204,16 @@ async def test_the_shell_policy_refuses_by_name_and_in_audit_only_says_what_it_w
     watched = bench(asks_for(cd), says("x"), tools=[tool], guards={"shell": {"mode": "audit", "profile": "standard"}})
     await watched.play()
     assert len(tool.seen) == 1
+
+
+async def test_what_a_hook_writes_under_another_name_of_an_argument_is_judged_as_it_runs(bench: MakeBench) -> None:
+    tool, selection = FunctionTool("bash"), Selection(aliases={"bash": {"cmd": "command"}})
+    changes = hook("h", {Stage.BEFORE_TOOL: Modify({"arguments": {"cmd": "cd src && ls"}})})
+    parts: dict[str, Any] = {"tools": [tool], "hooks": [changes], "selection": selection}
+    made = bench(asks_for(call("bash", '{"command": "ls"}')), says("x"), guards={"shell": "standard"}, **parts)
+    await made.play()
+    assert tool.seen == []
+    assert made.results()[0].startswith("Tool execution denied by hook: shell policy, rule cd")
 
 
 async def test_a_small_read_meets_no_guard_that_has_nothing_to_say_about_it(bench: MakeBench) -> None:

@@ -116,6 +116,19 @@ command = ["python3", "servers/docs.py", "data"]
     assert tmp_path / "new" / "folder" in keep().folders
 
 
+@pytest.mark.parametrize("name", ["plain", "old [1]", "[!a]", "a*b?", "[[]"])
+def test_what_is_kept_by_a_pattern_is_so_whatever_its_folders_are_called(tmp_path: Path, name: str) -> None:
+    workspace = made(tmp_path / name, "a.pem", "b/c.pem", "real/k.key", "secrets/x", "app/[id]/page.ts", "src/a.py")
+    (workspace / "linked").symlink_to("real")
+    kept = '["*.pem", "**/*.pem", "linked/*.key", "sec*/", "app/[id]/page.ts", "src/[bc].py"]'
+    keep = keeping(workspace, f"[tools]\nkept = {kept}\n")
+    names = ["a.pem", "b/c.pem", "b/new.pem", "real/k.key", "secrets/x", "secrets", "app/[id]/page.ts", "src/b.py"]
+    assert refused(keep, *names) == names
+    assert refused(keep, "src/a.py", "app/i/page.tsx", "keys") == []
+    there = {str(path.relative_to(workspace)) for path in keep().there() if path.exists()}
+    assert {"a.pem", "b/c.pem", "real/k.key", "secrets", "app/[id]/page.ts"} <= there
+
+
 def test_what_lies_outside_or_is_the_workspace_itself_keeps_nothing_from_tools(tmp_path: Path) -> None:
     workspace = made(tmp_path / "w", "app.py")
     for command in ('["go", "run", "."]', '["go", "run", ".."]', '["python3", "/"]'):

@@ -126,6 +126,38 @@ def test_a_script_with_a_blank_in_its_name_is_a_file_that_a_command_names(tmp_pa
     assert scripts_in(tmp_path, replace(CALL, arguments={"command": "echo it's open"})) == ""
 
 
+@pytest.mark.parametrize(
+    "command",
+    [
+        "cd sub && ./x.sh",
+        "cd -P sub; sh x.sh",
+        "(cd sub/deep/..;./x.sh)",
+        "cd sub/deep && cd .. && ./x.sh",
+        "sh -c 'cd sub && ./x.sh'",
+        "cd 'sub' && sh 'x.sh'",
+        "env --chdir=sub ./x.sh",
+        "env -C sub sh x.sh",
+        "pushd sub >/dev/null; ./x.sh",
+        f"cat {' '.join(f'f{n}' for n in range(100))}; sh sub/x.sh",
+    ],
+)
+def test_a_script_in_a_folder_that_a_command_goes_to_is_one_that_it_names(tmp_path: Path, command: str) -> None:
+    (tmp_path / "sub/deep").mkdir(parents=True)
+    for n in range(100):
+        (tmp_path / f"f{n}").write_text("")
+    call, script = replace(CALL, arguments={"command": command}), tmp_path / "sub/x.sh"
+    script.write_text("echo fine")
+    allowed = scripts_in(tmp_path, call)
+    assert (allowed != "", scripts_in(tmp_path, call) == allowed) == (True, True)
+    script.write_text("rm -rf .")
+    assert scripts_in(tmp_path, call) != allowed
+
+
+def test_a_command_that_goes_to_more_folders_than_can_be_looked_in_is_never_the_same(tmp_path: Path) -> None:
+    call = replace(CALL, arguments={"command": "; ".join(f"cd d{n}" for n in range(2000))})
+    assert scripts_in(tmp_path, call) != scripts_in(tmp_path, call)
+
+
 def test_what_is_no_name_of_a_file_or_too_large_to_be_a_script_is_not_read(tmp_path: Path) -> None:
     assert scripts_in(tmp_path, replace(CALL, arguments={"command": "#" + "x" * 5000})) == ""
     disk = replace(CALL, arguments={"command": "./disk"})

@@ -10,12 +10,16 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from hookgate.assembly.delegating import selection_of
 from hookgate.assembly.preflight.check import odd, unset
 from hookgate.assembly.preflight.naming import strange_names
 from hookgate.cli.config.check import check_config
 from hookgate.cli.migrate.toml import key, value
 from hookgate.config import ConfigError, load, parse
 from hookgate.places import Places
+from hookgate.protocol.hook.match import Globs
+from hookgate.protocol.values import ToolSpec
+from hookgate.tools.select import Selection
 
 FILE = Path("hookgate.toml")
 HOOK = '[hooks.processes.g]\ncommand = ["a"]\nintercept = ["before_tool"]\n'
@@ -45,6 +49,14 @@ HOOK = '[hooks.processes.g]\ncommand = ["a"]\nintercept = ["before_tool"]\n'
         (
             '[people.ann]\nids = ["7"]\n',
             "people.ann.ids.0: write it CHANNEL:ID, for example telegram:7 (at line 2, column 8)",
+        ),
+        (
+            '[people.ann]\nids = ["telegram:7"]\nroles = ["role:ops"]\n',
+            "people.ann.roles: 'role:ops': a role stands here by its name alone, 'ops' (at line 3, column 9)",
+        ),
+        (
+            "[guards.plan_first]\nplan_tools = []\n",
+            "guards.plan_first.plan_tools: must not be empty (at line 2, column 14)",
         ),
         (
             '[[approvals]]\ntools = ["bash"]\napprovers = [""]\n',
@@ -233,6 +245,98 @@ def test_a_channel_of_ones_own_is_known_wherever_it_is_named() -> None:
         FILE,
     )
     assert [it for it in strange_names(config) if "channel" in it] == []
+
+
+def test_an_empty_list_of_what_there_shall_be_is_none_of_it_and_one_that_is_left_out_is_all() -> None:
+    text = '[tools]\n{}[mcp.servers.docs]\ncommand = ["true"]\n{}[agents.a]\n{}[channels.api]\nkind = "openai"\n{}'
+    empty = parse(text.format("enabled = []\n", *["tools = []\n"] * 2, "agents = []\n"), FILE)
+    for config, covers in ((empty, False), (parse(text.format(*[""] * 4), FILE), True)):
+        agent, api = config.agents["a"], config.channels["api"]
+        lists = (config.tools.enabled, config.mcp.servers["docs"].tools, agent.tools, api.agents)
+        assert [Globs(it).covers("main") for it in lists] == [covers] * 4
+        assert list(strange_names(config)) == []
+
+
+def test_an_agent_without_tools_that_may_hand_on_tasks_has_the_one_for_that() -> None:
+    config = parse('[agents.a]\ntools = []\ndelegates_to = ["main"]\n', FILE)
+    section = config.agents["a"].above(config.agent, "a")
+    chosen = selection_of(config, section, config.agents["a"].tools, Selection())
+    specs = [ToolSpec(name, "", {}) for name in ("bash", "delegate", "deploy")]
+    assert [spec.name for spec in specs if chosen.fits("web")(spec)] == ["delegate"]
+
+
+OWN = '[channels.support]\nkind = "telegram"\ntoken_env = "T"\n'
+
+
+def test_a_channel_that_is_nearly_one_is_named_in_routes_preferences_and_ids() -> None:
+    config = parse(
+        f'{OWN}[[routes]]\nchannels = ["suport", "support"]\nagent = "main"\n'
+        '[[tools.preferences]]\ntools = ["bash"]\nchannels = ["suport"]\nenabled = false\n'
+        '[people.ann]\nids = ["suport:7", "support:7", "matrx:@a:b", "own:7"]\n'
+        '[[approvals]]\ntools = ["bash"]\napprovers = ["suport:7", "role:suport"]\nask_in = ["suport:9"]\n',
+        FILE,
+    )
+    no, of_none = "covers no channel that is known", "is of no channel that is known"
+    assert list(strange_names(config)) == [
+        f"tools.preferences.0.channels: 'suport' {no} (did you mean 'support'?)",
+        f"routes.0.channels: 'suport' {no} (did you mean 'support'?)",
+        f"people.ann.ids: 'suport:7' {of_none} (did you mean 'support'?)",
+        f"people.ann.ids: 'matrx:@a:b' {of_none} (did you mean 'matrix'?)",
+        f"approvals.0.approvers: 'suport:7' {of_none} (did you mean 'support'?)",
+        f"approvals.0.ask_in: 'suport:9' {of_none} (did you mean 'support'?)",
+    ]
+
+
+def test_a_sender_called_by_a_name_is_named_unless_that_is_an_id_too() -> None:
+    people = '[people.ann]\nids = ["telegram:7", "slack:U1"]\n[people.bob]\nids = ["web:bob"]\n'
+    config = parse(f'{people}[[approvals]]\ntools = ["bash"]\nsenders = ["!ann", "bob", "carl", "7"]\n', FILE)
+    (line,) = strange_names(config)
+    assert line == "approvals.0.senders: '!ann' is a name of [people], and senders are ids: '7' or 'U1'"
+
+
+@pytest.mark.parametrize(
+    ("text", "lines"),
+    [
+        (
+            '[guards]\nfan_out = { limits = { Bash = 1, "notes__*" = 1, ls = 1, notes__add = 1, "name:ls" = 1 } }\n'
+            '[mcp.servers.notes]\ncommand = ["true"]\n[tools]\nenabled = ["*", "!name:bash", "!provider:builtin"]\n',
+            [
+                "tools.enabled: '!name:bash' covers no tool: write 'bash'",
+                "tools.enabled: '!provider:builtin' covers no tool: here they go by their names alone, those of the "
+                "MCP server NAME by 'NAME__*'",
+                "guards.fan_out.limits: 'Bash' limits no tool: covers no built-in tool (did you mean 'bash'?)",
+                "guards.fan_out.limits: 'notes__*' limits no tool: names are taken as written",
+                "guards.fan_out.limits: 'name:ls' limits no tool: covers no tool: write 'ls'",
+            ],
+        ),
+        (
+            '[mcp.servers.notes]\ncommand = ["true"]\n'
+            'tools = ["*", "!notes__del*", "!del*", "!name:add"]\nread_only = ["notes__a"]\n',
+            [
+                "mcp.servers.notes.tools: '!notes__del*' is not as the server calls it: write '!del*'",
+                "mcp.servers.notes.tools: '!name:add' is not as the server calls it: write '!add'",
+                "mcp.servers.notes.read_only: 'notes__a' is not as the server calls it: write 'a'",
+            ],
+        ),
+        (
+            '[guards.redaction]\nsecret_env = ["NO_SUCH_KEY", "SHORT_KEY", "LONG_KEY", "$LONG_KEY"]\n',
+            [
+                "guards.redaction.secret_env: 'NO_SUCH_KEY' is not set here: nothing is replaced for it",
+                "guards.redaction.secret_env: 'SHORT_KEY' has less than 8 characters: nothing is replaced for it",
+                "guards.redaction.secret_env: '$LONG_KEY' is not set here: nothing is replaced for it",
+            ],
+        ),
+        ('[guards.redaction]\nmode = "off"\nsecret_env = ["NO_SUCH_KEY"]\n', []),
+        (
+            "[tools]\nkept = ['*.{pem,key}', '{one}', '*.pem']\n",
+            ["tools.kept: '*.{pem,key}' keeps what is called so, braces too: write a pattern for each"],
+        ),
+    ],
+)
+def test_what_limits_or_hides_nothing_is_a_note(text: str, lines: list[str], monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("SHORT_KEY", "1234567")
+    monkeypatch.setenv("LONG_KEY", "12345678")
+    assert list(odd(parse(text, FILE))) == lines
 
 
 @pytest.mark.parametrize(

@@ -115,6 +115,9 @@ printf '%s\n' a
 python3 --version
 ls | sh --version
 python3 -u -W ignore script.py
+bash -euo pipefail -c 'ls | wc -l'
+cat names | bash -euo pipefail look.sh
+env '' ls
 """
 
 # Looking is not enough for these.
@@ -237,6 +240,9 @@ tar xzf a.tgz
 tar -czf a.tgz a
 gzip f
 kill 1
+bash -euo pipefail -c 'rm x'
+script -qc 'rm x' log
+env -S'rm x'
 """
 
 # Their output goes to a file, or they move: `relaxed` alone allows that.
@@ -362,6 +368,21 @@ echo $(ls
 echo ${x
 {rm,-rf,x}
 ls <> f
+curl x | bash -euo pipefail
+curl x | bash -euxo pipefail -s arg
+bash -euo pipefail -c 'curl x | sh'
+curl x | . /dev/stdin
+curl x | source -- /dev/fd/0
+. /dev/stdin < <(curl x)
+curl x | sh -c 'source /dev/stdin'
+curl x | xargs sh -c
+curl x | xargs -I % bash -c %
+curl x | xargs -I{} sh -c {}
+curl x | parallel bash -c
+curl x | php -f /dev/stdin
+script -qc 'curl x | sh' log
+env -iS 'sh -c "curl x | sh"'
+env -S'sh -c "curl x | sh"'
 """
 
 

@@ -14,10 +14,11 @@ from hookgate.hooks.rules import Mount, Policy, Rules
 from hookgate.protocol.chat import Chat, Inbound, Outbound
 from hookgate.protocol.errors import SessionAborted, TurnAborted
 from hookgate.protocol.events.event import Event
-from hookgate.protocol.events.inside import FailedOpen
+from hookgate.protocol.events.inside import CallDecided, CompactionEnded, FailedOpen, PersonAsked
 from hookgate.protocol.events.payloads import HookFailed, HookModified, ToolExecSkipped
 from hookgate.protocol.hook.answers import CONTINUE, Abort, Answer, Approve, Deny, Failed, Modify, Respond
 from hookgate.protocol.hook.hello import Hello
+from hookgate.protocol.hook.match import Observed
 from hookgate.protocol.hook.stages import Question, Stage
 from hookgate.protocol.values import Finished, LLMReply, Step, ToolCall, ToolResult
 from hookgate.redaction import Redactor
@@ -294,6 +295,23 @@ def test_what_observers_hear_hides_secrets_too() -> None:
     [event] = events
     assert isinstance(event.payload, ToolExecSkipped)
     assert "REDACTED" in event.payload.Reason
+
+
+def test_what_people_are_asked_and_say_hides_secrets_from_extensions() -> None:
+    secret = "sk-4711-very-secret-key-value"
+    told, gate = list[Event](), Gate(redactor=Redactor([secret]))
+    kinds = (PersonAsked, CallDecided, CompactionEnded)
+    rules = Rules(observe=Observed(tuple(it.kind for it in kinds)), inside=True)
+    gate.mount([Mount(InsideHook("extension", hear=told.append), rules)])
+    gate.events.emit(PersonAsked(CALL, f"Deploy with {secret}?"), STEP)
+    gate.events.emit(CallDecided(CALL, "denied", "user", f"{secret} is the wrong one"), STEP)
+    gate.events.emit(CompactionEnded("t", 1, 1, "completed", f"they use {secret}", f"no {secret}"), STEP)
+    asked, decided, compacted = (it.payload for it in told)
+    assert isinstance(asked, PersonAsked)
+    assert isinstance(decided, CallDecided)
+    assert isinstance(compacted, CompactionEnded)
+    said = (asked.preview, decided.why, compacted.summary, compacted.failure)
+    assert ["REDACTED" in it and secret not in it for it in said] == [True] * 4
 
 
 async def test_a_stage_that_the_hook_did_not_declare_is_not_asked() -> None:

@@ -6,6 +6,7 @@ import os
 import sys
 from collections.abc import Generator, Iterable, Iterator
 from contextlib import contextmanager
+from glob import escape
 from pathlib import Path
 
 from hookgate import config as configuration
@@ -50,16 +51,18 @@ class Keeping:
 
     def __call__(self) -> Kept:
         configs = self._configs
-        named = [self._placed(text) for config in configs for text in config.tools.kept]
-        plain = [Path(text) for text in named if not is_pattern(text)]
+        named = [text for config in configs for text in config.tools.kept]
+        # A name with such signs, a folder `[id]` say, means the file that is called so as well.
+        placed = {text: self._placed(text) for text in named}
+        plain = [place for text, place in placed.items() if not is_pattern(text) or os.path.lexists(place)]
         folders = (path for config in configs for path in _folders(config))
         guards = (path for config in configs for path in self._guards(config))
         return Kept(
-            paths=self._inside((*guards, *self._extensions, *plain, self._file)),
-            folders=self._inside((*folders, *(Path(text) for text in named if text.endswith("/")))),
+            paths=self._inside((*guards, *self._extensions, *map(Path, plain), self._file)),
+            folders=self._inside((*folders, *(Path(text) for text in plain if text.endswith("/")))),
             told=self._inside(told_files(self._config)),
             hidden=self.hidden(),
-            patterns=tuple(text for text in named if is_pattern(text)),
+            patterns=tuple(self._pattern(text) for text in named if is_pattern(text)),
         )
 
     def hidden(self) -> tuple[Path, ...]:
@@ -102,6 +105,13 @@ class Keeping:
         """Counts from the workspace; a slash at its end, which says that it is a folder, stays."""
         end = "/" if text.endswith("/") else ""
         return os.path.normpath(self.workspace / Path(text).expanduser()) + end
+
+    def _pattern(self, text: str) -> str:
+        """From the folder in which its signs begin: that one is where its links lead, whatever signs it is called by
+        itself."""
+        parts = Path(os.path.normpath(Path(text).expanduser())).parts
+        at = next(number for number, part in enumerate(parts) if is_pattern(part))
+        return os.path.join(escape(os.path.realpath(self.workspace.joinpath(*parts[:at]))), *parts[at:])
 
     def _guards(self, config: Config) -> Iterator[Path]:
         yield from (Path(sys.prefix), _PACKAGE, configuration.dynamic_folder(config), *store_files(config))

@@ -9,7 +9,7 @@ from shutil import which
 
 from hookgate import config as configuration
 from hookgate.assembly.preflight.failing_open import failing_open, open_guard
-from hookgate.assembly.preflight.naming import strange_names
+from hookgate.assembly.preflight.naming import known_names, strange_names
 from hookgate.assembly.preflight.startable import missing
 from hookgate.assembly.scripts import read_script
 from hookgate.assembly.tools.opening import selection
@@ -20,11 +20,13 @@ from hookgate.sections import Config
 from hookgate.sections.tools import McpSection
 from hookgate.tools.builtin import Parts, builtin_tools
 from hookgate.tools.files.workspace import Workspace
+from hookgate.tools.kept import is_pattern
 from hookgate.tools.registry import Registry
 from hookgate.tools.shell.background import Background
 from hookgate.tools.shell.sandbox import Sandbox
 
 NO_START = "serve will not start"
+_ALTERNATIVES = re.compile(r"\{[^{}]*,[^{}]*\}")
 _NO_NAME = re.compile(r"[*?\[\]!=\s]")
 """A glob's, and what is no variable's: a few have odd names, but none of these in them."""
 
@@ -78,6 +80,12 @@ def odd(config: Config) -> Iterator[str]:
     variables that pass nothing, guards that let calls through."""
     yield from strange_names(config)
     yield from _unpassable(config)
+    yield from _unlimited(config)
+    yield from _with_their_servers_name(config)
+    yield from _unhidden(config)
+    for pattern in config.tools.kept:
+        if _ALTERNATIVES.search(pattern):
+            yield f"tools.kept: {pattern!r} keeps what is called so, braces too: write a pattern for each"
     yield from map(open_guard, failing_open(config))
 
 
@@ -87,6 +95,39 @@ def unset(config: Config) -> Iterator[str]:
         for key, variable in channel.variables.items():
             if not configuration.named_secrets((variable,)):
                 yield f"channels.{name}.{key}: {variable} is not set: {NO_START}"
+
+
+def _unlimited(config: Config) -> Iterator[str]:
+    """A line for each limit that no tool has: here a name is no glob."""
+    known = known_names(config)
+    for name in config.guards.fan_out.limits:
+        why = "names are taken as written" if is_pattern(name) else known.unmatched(name)
+        if why:
+            yield f"guards.fan_out.limits: {name!r} limits no tool: {why}"
+
+
+def _with_their_servers_name(config: Config) -> Iterator[str]:
+    """A line for each tool of a server that stands as models or requests call it, where its server's own name for it
+    is meant."""
+    for server, section in config.mcp.servers.items():
+        for key in ("tools", "read_only", "pure"):
+            for pattern in getattr(section, key):
+                own = pattern.removeprefix("!").removeprefix("name:").removeprefix(f"{server}__")
+                if own != pattern.removeprefix("!"):
+                    meant = f"{'!' * pattern.startswith('!')}{own}"
+                    yield f"mcp.servers.{server}.{key}: {pattern!r} is not as the server calls it: write {meant!r}"
+
+
+def _unhidden(config: Config) -> Iterator[str]:
+    """A line for each variable whose value would be replaced, and is not there or too short to be."""
+    from hookgate.redaction.values import MIN_CHARS
+
+    hides = config.guards.redaction.mode == "enforce"
+    for variable in config.guards.redaction.secret_env if hides else ():
+        value = "".join(configuration.named_secrets((variable,)))
+        if len(value) < MIN_CHARS:
+            why = f"has less than {MIN_CHARS} characters" if value else "is not set here"
+            yield f"guards.redaction.secret_env: {variable!r} {why}: nothing is replaced for it"
 
 
 def _unpassable(config: Config) -> Iterator[str]:

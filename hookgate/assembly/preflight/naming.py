@@ -11,32 +11,26 @@ from fnmatch import fnmatchcase
 from pathlib import Path
 
 from hookgate import config as configuration
-from hookgate.approvals.people import ROLE, USUAL_ROLE
+from hookgate.approvals.people import USUAL_ROLE
 from hookgate.assembly.hooks.opening import plans
+from hookgate.assembly.preflight.addressing import routes_faults, unknown_places, words_of_people
+from hookgate.assembly.preflight.faults import Fault, wants
 from hookgate.assembly.preflight.startable import missing
-from hookgate.config import ConfigError
 from hookgate.extensions.discovery import Places, look
 from hookgate.mistakes import close
 from hookgate.protocol.dataclasses import dataclass, replace
-from hookgate.protocol.hook.match import Globs
 from hookgate.protocol.hook.stages import Stage
 from hookgate.protocol.zot.names import EXTENSION
 from hookgate.sections import Config
 from hookgate.sections.hooks import HookSection
-from hookgate.sections.section import KNOWN_CHANNELS, MatchSection
+from hookgate.sections.section import KNOWN_CHANNELS
 from hookgate.tools.names import ALL
 
 _NAME, _PROVIDER = "name:", "provider:"
+_BY_NAME = "here they go by their names alone, those of the MCP server NAME by 'NAME__*'"
+_BY_NAMES = ("tools.enabled", "tools.aliases")
 _SAY_SO = "; on_failure says what shall happen without it"
 GUARDED = {Stage.BEFORE_TOOL, Stage.APPROVE_TOOL}
-
-
-@dataclass(frozen=True, slots=True)
-class Fault:
-    """`stops`: hookgate does not start with it, since something would be guarded in the file alone."""
-
-    text: str
-    stops: bool = False
 
 
 def start_faults(config: Config, base: Path, beside: Iterable[str] = (), *, loads: bool = False) -> list[Fault]:
@@ -44,26 +38,17 @@ def start_faults(config: Config, base: Path, beside: Iterable[str] = (), *, load
     ones; `loads`: whether extensions are loaded that the configuration does not know of. Blocks."""
     known = replace(known_names(config), more=tuple(beside))
     later = loads or _may_come(config)
-    return [*_rules_faults(config, known, later), *_hooks_faults(config, base, known, later)]
-
-
-def refuse_faults(faults: Iterable[Fault]) -> list[str]:
-    """The lines of those that stop nothing. Raises ConfigError with all of the others."""
-    notes: list[str] = []
-    stopping: list[str] = []
-    for fault in faults:
-        (stopping if fault.stops else notes).append(fault.text)
-    if stopping:
-        raise ConfigError(stopping[0], tuple(stopping[1:]))
-    return notes
+    rules, hooks = _rules_faults(config, known, later), _hooks_faults(config, base, known, later)
+    return [*rules, *hooks, *_extensions_faults(config, known), *routes_faults(config)]
 
 
 def _rules_faults(config: Config, known: KnownTools, later: bool) -> Iterator[Fault]:
     for number, rule in enumerate(config.approvals):
         for pattern in rule.tools:
-            if why := known.stranger(pattern):
-                yield Fault(f"approvals.{number}.tools: {pattern!r} {why}", stops=_wants(pattern) and not later)
-        yield from _words_of_people(config, f"approvals.{number}", rule, guards=True)
+            if why := known.unmatched(pattern):
+                stops = wants(pattern) and (not later or is_selector(pattern))
+                yield Fault(f"approvals.{number}.tools: {pattern!r} {why}", stops=stops)
+        yield from words_of_people(config, f"approvals.{number}", rule, guards=True)
 
 
 def _hooks_faults(config: Config, base: Path, known: KnownTools, later: bool) -> Iterator[Fault]:
@@ -73,30 +58,25 @@ def _hooks_faults(config: Config, base: Path, known: KnownTools, later: bool) ->
         if name in programs and (lacking := missing(programs[name])):
             yield Fault(f"{place}.{lacking}{_SAY_SO if guards else ''}", stops=guards or section.required)
         for pattern in section.match.tools:
-            if why := known.stranger(pattern):
-                stops = (guards or (_guards(section) and pattern.lower() in ALL)) and _wants(pattern) and not later
-                yield Fault(
-                    f"{place}.match.tools: {pattern!r} {why}{_SAY_SO if stops and guards else ''}", stops=stops
-                )
-        yield from _words_of_people(config, f"{place}.match", section.match, guards=_guards(section))
+            if why := known.unmatched(pattern):
+                stops = (guards or (_guards(section) and pattern.lower() in ALL)) and wants(pattern) and not later
+                said = f"{why}{_SAY_SO if stops and guards else ''}"
+                if is_selector(pattern):
+                    stops, said = _guards(section) and wants(pattern), why
+                yield Fault(f"{place}.match.tools: {pattern!r} {said}", stops=stops)
+        yield from words_of_people(config, f"{place}.match", section.match, guards=_guards(section))
 
 
-def _words_of_people(config: Config, place: str, match: MatchSection, *, guards: bool) -> Iterator[Fault]:
-    """`chats` and `senders` are ids as their channel knows them, `roles` their bare names: with a channel's name or
-    `role:` before them, as lists of people have it, they cover nobody. Where no such channel is configured a program
-    may call its own chats so."""
-    here, there = ("cli", "rpc", "acp", *config.channels), Globs(match.channels)
-    for pattern in match.roles:
-        bare = pattern.removeprefix("!")
-        if (role := bare.removeprefix(ROLE)) != bare:
-            yield Fault(f"{place}.roles: {pattern!r} covers none: write {role!r}", stops=guards and _wants(pattern))
-    for key, patterns in (("chats", match.chats), ("senders", match.senders)):
-        for pattern in patterns:
-            channel, _, id_ = pattern.removeprefix("!").partition(":")
-            if id_ and channel in (*KNOWN_CHANNELS, *here) and there.covers(channel):
-                said = f"covers none: write {id_!r} there, and channels = [{channel!r}]"
-                stops = guards and _wants(pattern) and channel in here
-                yield Fault(f"{place}.{key}: {pattern!r} {said}", stops=stops)
+def _extensions_faults(config: Config, known: KnownTools) -> Iterator[Fault]:
+    """Only its handshake says whether an extension guards, and then it is too late to say that it does not."""
+    for name, section in config.zot.extensions.items() if config.zot.enabled else ():
+        place = f"zot.extensions.{name}.match"
+        for pattern in section.match.tools if section.enabled else ():
+            if why := known.unmatched(pattern):
+                stops = is_selector(pattern) and wants(pattern)
+                yield Fault(f"{place}.tools: {pattern!r} {why}", stops=stops)
+        if section.enabled:
+            yield from words_of_people(config, place, section.match, guards=True)
 
 
 def _guards(section: HookSection) -> bool:
@@ -106,11 +86,6 @@ def _guards(section: HookSection) -> bool:
 def _guards_unsaid(section: HookSection) -> bool:
     """Whether calls would pass, or all be refused, unseen by this hook, and nobody has said that they may."""
     return _guards(section) and "on_failure" not in section.model_fields_set
-
-
-def _wants(pattern: str) -> bool:
-    """What is excluded need not be there."""
-    return not pattern.startswith("!")
 
 
 def _may_come(config: Config) -> bool:
@@ -148,18 +123,23 @@ def strange_names(config: Config) -> Iterator[str]:
     """A line for each other pattern that covers nothing that is known by name."""
     known = known_names(config)
     for place, patterns in _patterns(config).items():
-        yield from (f"{place}: {line}" for line in _strange(known, patterns))
+        why_of = known.unmatched if place in _BY_NAMES else known.stranger
+        yield from (f"{place}: {it!r} {why}" for it in patterns if (why := why_of(it)))
     matches = {f"hooks.processes.{name}.match": it.match for name, it in config.hooks.processes.items()}
     rules = {f"approvals.{number}": rule for number, rule in enumerate(config.approvals)}
     channels = (*KNOWN_CHANNELS, *config.channels)
     extensions = {f"zot.extensions.{name}.match": it.match for name, it in config.zot.extensions.items()}
+    wishes = {f"tools.preferences.{number}": it for number, it in enumerate(config.tools.preferences)}
+    routes = {f"routes.{number}": it for number, it in enumerate(config.routes)}
+    for place, it in {**matches, **rules, **extensions, **wishes, **routes}.items():
+        yield from _uncovered(f"{place}.channels", "channel that is known", it.channels, channels)
     for place, match in {**matches, **rules, **extensions}.items():
-        yield from _uncovered(f"{place}.channels", "channel that is known", match.channels, channels)
         # Roles may be given while hookgate runs, so only one that looks like another is named.
         kind, roles = "role of anybody in [people]", sorted({USUAL_ROLE, "operator", *_roles(config)})
         yield from _uncovered(f"{place}.roles", kind, match.roles, roles, near=True)
         yield from _uncovered(f"{place}.agents", "agent", match.agents, (config.agent.name, *config.agents))
         yield from _no_model(f"{place}.models", match.models, config.providers)
+    yield from unknown_places(config)
     yield from _mistyped_people(config)
     yield from _extensions_absent(config)
 
@@ -208,10 +188,7 @@ def known_names(config: Config) -> KnownTools:
 
 def strange_tools(config: Config, patterns: Iterable[str], more: Iterable[str] = ()) -> Iterator[str]:
     """A line for each of these that covers no tool; `more`: those of the program that says so, by name."""
-    return _strange(replace(known_names(config), more=tuple(more)), patterns)
-
-
-def _strange(known: KnownTools, patterns: Iterable[str]) -> Iterator[str]:
+    known = replace(known_names(config), more=tuple(more))
     return (f"{pattern!r} {why}" for pattern in patterns if (why := known.stranger(pattern)))
 
 
@@ -220,6 +197,11 @@ def _patterns(config: Config) -> Mapping[str, tuple[str, ...]]:
     wishes = {f"tools.preferences.{number}.tools": it.tools for number, it in enumerate(tools.preferences)}
     more = {"tools.enabled": tools.enabled, "tools.pinned": tools.pinned, "tools.aliases": tuple(tools.aliases)}
     return {**wishes, **more}
+
+
+def is_selector(pattern: str) -> bool:
+    """Whether it is written as what a request ships is chosen by: no tool is called so."""
+    return pattern.removeprefix("!").startswith((_NAME, _PROVIDER))
 
 
 @dataclass(frozen=True)
@@ -241,6 +223,14 @@ class KnownTools:
             return ""
         hint = close(glob, ALL) or "; is it a tool that a hook adds?"
         return f"covers no built-in tool{hint}"
+
+    def unmatched(self, pattern: str) -> str:
+        """The same of a `match` or a rule, which go by names alone."""
+        glob = pattern.removeprefix("!")
+        if is_selector(pattern):
+            meant = f"write {glob.removeprefix(_NAME)!r}" if glob.startswith(_NAME) else _BY_NAME
+            return f"covers no tool: {meant}"
+        return self.stranger(pattern)
 
     def _of_server(self, glob: str) -> bool:
         connection, _, _ = glob.partition("__")

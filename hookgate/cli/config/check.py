@@ -45,7 +45,8 @@ def _loaded(config_file: Path | None) -> tuple[Config, Path]:
 
 
 def _refused(config: Config, base: Path) -> list[str]:
-    from hookgate.assembly.preflight.naming import refuse_faults, start_faults
+    from hookgate.assembly.preflight.faults import refuse_faults
+    from hookgate.assembly.preflight.naming import start_faults
 
     with _every_mistake():
         return refuse_faults(start_faults(config, base))

@@ -78,7 +78,7 @@ async def call_tool(flags: CallFlags) -> int:
     with _open_asker(flags) as asker:
         async with (
             open_until_signal(signal.SIGINT, signal.SIGTERM, signal.SIGHUP),
-            open_without_model(flags.config_file, asker, inside, flags.ext) as runtime,
+            open_without_model(flags.config_file, asker, inside, flags.ext, looking=False) as runtime,
         ):
             begun()
             if asker.person is not None:
@@ -124,9 +124,10 @@ async def _effective(runtime: Runtime, step: Step, snapshot: Snapshot, name: str
     """What may be called. Only for a name that nobody has registered or declared are the hooks asked what they would
     add to a model call."""
     agent = runtime.agent
-    messages = (Message("user", TEXT),)
-    request = LLMRequest(agent.model, messages, (*snapshot.specs, *declared_specs(runtime, step)), agent.options)
-    return request if request.tool(name) else await agent.gate.before_llm(step, request)
+    messages, fits = (Message("user", TEXT),), agent.selection.fits(step.chat.channel)
+    tools = (*snapshot.specs, *filter(fits, declared_specs(runtime, step)))
+    request = LLMRequest(agent.model, messages, tools, agent.options)
+    return request if request.tool(name) else await agent.gate.before_llm(step, request, fits)
 
 
 def _told(results: Sequence[ToolResult]) -> int:

@@ -36,8 +36,11 @@ async def open_without_model(
     channel: Channel | None = None,
     inside: Sequence[Mount] = (),
     named: tuple[Path, ...] = (),
+    *,
+    looking: bool = True,
 ) -> AsyncGenerator[Runtime]:
-    """The configuration's hooks and tools, started; `named`: folders of extensions besides.
+    """The configuration's hooks and tools, started; `named`: folders of extensions besides. `looking`: no tool is
+    run, so nothing has to be guarded.
 
     Raises ConfigError and RequiredHookFailed.
     """
@@ -52,7 +55,7 @@ async def open_without_model(
         config_file,
         extensions=ExtensionFlags(named, discover=True),
         skills=True,
-        looking=True,
+        looking=looking,
     )
     # Why a call was refused is its result, which is shown.
     ports = Ports((channel or Once(),), inside=inside, providers=providers, lists_calls=True)

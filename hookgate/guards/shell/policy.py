@@ -10,7 +10,7 @@ from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Literal
 
 from hookgate.guards.shell import looking
-from hookgate.guards.shell.code import command_line, reads_code, script
+from hookgate.guards.shell.code import awaits_line, command_line, reads_code, script, sourced_input
 from hookgate.guards.shell.tree import Word, parsed, too_much, word
 from hookgate.guards.shell.wrappers import WRAPPERS, inner
 from hookgate.processes.interpreters import INTERPRETERS, SHELLS, program_name
@@ -197,7 +197,8 @@ def _fed_code(name: str, arguments: Sequence[Word], at: _At) -> Refusal | None:
     """Code that nobody sees before it runs: from a pipe, a here-document, another command's output."""
     if name in (".", "source", "eval"):
         made = next(iter(arguments), Word(""))
-        return _fed(name) if made.node in ("process_substitution", "command_substitution") else None
+        read = name != "eval" and at.fed and sourced_input(arguments)
+        return _fed(name) if read or made.node in ("process_substitution", "command_substitution") else None
     known = program_name(name)
     if known not in INTERPRETERS:
         return _fed(name) if at.fed and _starts_shell(name, arguments) else None
@@ -234,9 +235,13 @@ def _nested(name: str, arguments: Sequence[Word], at: _At) -> Refusal | None:
     wrapper = WRAPPERS.get(name)
     if wrapper is None or (name == "command" and arguments and arguments[0].text in ("-v", "-V")):
         return None
-    found = inner(wrapper, arguments)
+    found, gives_arguments = inner(wrapper, arguments), name in ("xargs", "parallel")
+    if gives_arguments and at.fed and found.words and program_name(found.words[0].base) in SHELLS:
+        places = {"{}", *(it.text for it in found.options)}
+        if awaits_line(found.words[1:], places):
+            return _fed(found.words[0].base)
     # What they read are arguments; what they run reads nothing.
-    below = replace(at.deeper, fed=at.fed and name not in ("xargs", "parallel"))
+    below = replace(at.deeper, fed=at.fed and not gives_arguments)
     return _first((*(_given(line, below) for line in found.lines), _command(found.words, below)))
 
 

@@ -84,10 +84,9 @@ def inner(wrapper: Wrapper, arguments: Sequence[Word]) -> Inner:
         if text == "--":
             at += 1 + operands
             break
-        name, equals, value = text.partition("=")
-        if name in wrapper.line:
-            lines.append(Word(value, arguments[at].dynamic) if equals else _at(arguments, at + 1))
-            at += 1 if equals else 2
+        if (value := _line_in(text, wrapper.line)) is not None:
+            lines.append(Word(value, arguments[at].dynamic) if value else _at(arguments, at + 1))
+            at += 1 if value else 2
         elif text in wrapper.valued:
             at += 2
         elif (text.startswith("-") and len(text) > 1) or (wrapper.assigns and _ASSIGNMENT.match(text)):
@@ -100,6 +99,19 @@ def inner(wrapper: Wrapper, arguments: Sequence[Word]) -> Inner:
     if wrapper.joins and words:
         return Inner(lines=(Word(" ".join(it.text for it in words), any(it.dynamic for it in words)),))
     return Inner(words, lines, arguments[:at])
+
+
+def _line_in(text: str, flags: frozenset[str]) -> str | None:
+    """What stands behind one of these flags in the same word, a bundle with its letter too; empty: the next word is
+    meant; None: it is none of them."""
+    name, _, value = text.partition("=")
+    if name in flags:
+        return value
+    for letter in (flag[1] for flag in flags if len(flag) == 2):
+        before, found, value = text[1:].partition(letter)
+        if text[:1] == "-" and found and (not before or before.isalpha()):
+            return value
+    return None
 
 
 def _at(arguments: Sequence[Word], at: int) -> Word:

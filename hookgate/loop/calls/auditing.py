@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from hookgate.loop.calls.batch import Batch, Ready, Settled
 from hookgate.loop.sessions.resume import MAY_HAVE_RUN
+from hookgate.protocol.dataclasses import replace
 from hookgate.protocol.journal.audit import CallAudit, CallOutcome
+from hookgate.protocol.redacting import presentable, redacted
 from hookgate.protocol.values import Fault, ProposedCall, ToolCall, ToolResult
 from hookgate.tools.decode import ReadCall
 
@@ -30,8 +32,14 @@ def _audit(
     result: ToolResult | None = None,
     duration_ns: int = 0,
 ) -> CallAudit:
-    heard, policy = batch.step.heard.get(call.id, ()), batch.agent.approvals.revision
-    return CallAudit(batch.id_of(call), batch.step, call, policy, outcome, result, tuple(heard), duration_ns)
+    heard, policy, redactor = batch.step.heard.get(call.id, ()), batch.agent.approvals.revision, batch.redactor
+    # What never ran is told to nobody else, so it is here that its secrets go.
+    if isinstance(call, ToolCall):
+        shown = presentable(redactor, call)
+    else:
+        shown = replace(call, name=redactor.text(call.name), arguments=redactor.text(call.arguments))
+    result = None if result is None else redacted(redactor, result)
+    return CallAudit(batch.id_of(call), batch.step, shown, policy, outcome, result, tuple(heard), duration_ns)
 
 
 def _outcome(done: Settled) -> CallOutcome:

@@ -91,6 +91,8 @@ async def _judged(batch: Batch, call: ToolCall, spec: ToolSpec) -> Ready | Settl
                 agent.tally.count("denied")
                 return Settled(call, found.result, "a hook changed it into a call that cannot run")
             call, spec = found
+            if call is not changed and (refused := await agent.gate.judged_by_guards(batch.step, call)):
+                return _denied(batch, refused.call, refused.result)
         case _:
             pass
     # Before anybody is asked: hooks and rules change in one step, and the call is judged by those of one moment.

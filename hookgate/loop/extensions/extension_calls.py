@@ -95,9 +95,8 @@ def _between(gateway: Gateway, claim: Claim, shown: VisibleSpecs, own_call: Exte
     turn_id = f"{agent.name}-turn-{next(agent.numbers)}"
     step = agent.step(turn_id, Inbound(chat, ""), extension=own_call.extension)
     request = LLMRequest(agent.model, (), shown(step, snapshot.specs), agent.options)
-    return Batch(
-        agent, gateway.outlet(chat), claim, step, agent.gate.offered(step, request), snapshot, gateway.journal
-    )
+    request = agent.gate.offered(step, request, agent.selection.fits(chat.channel))
+    return Batch(agent, gateway.outlet(chat), claim, step, request, snapshot, gateway.journal)
 
 
 def _read(call: ToolCall) -> ReadCall:

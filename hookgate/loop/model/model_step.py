@@ -78,7 +78,8 @@ async def _heard(turn: Turn, step: Step, so_far: list[StreamedReply]) -> ModelAn
     agent = turn.agent
     snapshot = agent.selection.of(agent.registry.snapshot(), step.chat.channel)
     turn.memo.at_version(snapshot.version)
-    request = await agent.gate.before_llm(step, request_of(turn, snapshot))
+    fits = agent.selection.fits(step.chat.channel)
+    request = await agent.gate.before_llm(step, request_of(turn, snapshot), fits)
     step = replace(step, model=request.model)
     shown = _shown(turn, step, request)
     so_far.append(shown)

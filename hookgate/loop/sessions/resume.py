@@ -24,7 +24,7 @@ def record(batch: Batch, read: ReadCall) -> CallRecord:
     call, step = read.call, batch.step
     asked = (call, None) if isinstance(call, ToolCall) else (None, call)
     tool = _tool(batch.own_spec(read.proposed.name))
-    return CallRecord(*asked, step.agent, step.iteration, **tool, extension=step.extension)
+    return CallRecord(*asked, step.agent, step.iteration, **tool, extension=step.extension, model=step.model)
 
 
 def _tool(spec: ToolSpec | None) -> dict[str, str]:

@@ -139,7 +139,7 @@ class CallRecord:
 
     `id`: the number of the reply's entry and the index in it, given when it is stored. `call` or else the
     `unreadable` result. `provider`, `owner` and `spec_digest` are the tool's when it was asked for; a call whose tool
-    is another one by now is stale.
+    is another one by now is stale. `model`: that has made it, which a hook may have chosen.
     """
 
     call: ToolCall | None
@@ -151,6 +151,7 @@ class CallRecord:
     spec_digest: str = ""
     extension: str = ""
     id: str = ""
+    model: str = ""
 
 
 @dataclass(frozen=True, slots=True)

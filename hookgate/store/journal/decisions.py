@@ -203,9 +203,10 @@ def _request(tables: Tables, claim: Claim, request: StoredRequest, outbox: Seque
             tables.edit_cards(its.id)
     key = (request.id, conversation, message, request.call_id, request.digest)
     asked = {"request": request.id, "digest": request.digest, "policy": request.policy, "asker": request.asker}
-    call = (request.shown.unredacted or request.shown).call
-    arguments = canonical(call.arguments).decode("utf-8", "replace")
-    note(tables, conversation, {"kind": "asked", **asked}, tool=call.name, arguments=arguments)
+    # As people were shown it: the record is for others too.
+    tool = (request.shown.unredacted or request.shown).call.name
+    arguments = canonical(request.shown.call.arguments).decode("utf-8", "replace")
+    note(tables, conversation, {"kind": "asked", **asked}, tool=tool, arguments=arguments)
     tables.run(NEW_REQUEST, *key, request.expires_at, tables.clock(), FORMAT, encoded(request), encoded(Votes()))
     post_in_chats(tables, request.conversation.agent, outbox)
     if message:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import replace
+from typing import Any
 
 import pytest
 import trio
@@ -308,6 +309,34 @@ async def test_a_question_outlives_an_orderly_shutdown_and_its_old_button_runs_t
         await after.idle()
         assert not (await after.agent.approvals.decide(shown.id, YES, OPERATOR)).counted
     assert (len(tool.seen), after.lines) == (1, ["Run t? ann has allowed it.", "x"])
+
+
+async def test_a_call_that_a_crash_has_left_is_asked_about_as_the_one_of_the_model_that_made_it(
+    bench: MakeBench,
+) -> None:
+    begun, tool = trio.Event(), FunctionTool("t")
+
+    async def hang(_call: ToolCall) -> str:
+        begun.set()
+        await trio.sleep_forever()
+        return ""
+
+    chooses = hook("chooses", {Stage.BEFORE_LLM: Modify({"model": "p/big"})})
+    rule = Rule("big", Matcher({"tools": Globs(("t",)), "models": Globs(("p/big",))}))
+    parts: dict[str, Any] = {"hooks": [chooses], "rules": [rule], "tools": [FunctionTool("slow", hang), tool]}
+    before = Bench(asks_for("slow", "t"), **parts)
+    async with before.opened():
+        await before.say("go")
+        await begun.wait()
+    before.journal.reopen()
+    after = bench(says("x"), journal=before.journal, **parts)
+    async with after.opened():
+        await after.room.asking.wait()
+        [request] = after.room.asked
+        assert (request.asked_by, tool.seen) == ("rule:big", [])
+        await after.say(f"/deny {request.id}")
+        await after.idle()
+    assert tool.seen == []
 
 
 async def test_a_rule_that_only_moves_leaves_the_open_question_and_one_that_changes_has_the_call_judged_again(
