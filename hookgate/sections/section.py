@@ -23,11 +23,11 @@ Variable = Annotated[str, Field(pattern=r"^([A-Za-z_][A-Za-z0-9_]*)?$")]
 Milliseconds = Annotated[int, Field(gt=0, le=86_400_000)]
 Globs = Several[Annotated[str, Field(min_length=1)]]
 KNOWN_CHANNELS = (
-    *("cli", "rpc", "acp", "telegram", "discord", "slack", "matrix", "whatsapp", "signal", "irc", "email", "feishu"),
-    *("line", "dingtalk", "qq", "wecom", "webhook", "web", "api"),
+    *("cli", "rpc", "acp", "telegram", "discord", "slack", "matrix", "whatsapp", "signal", "irc", "email"),
+    *("embedded", "feishu", "line", "dingtalk", "qq", "wecom", "webhook", "web", "api"),
 )
-"""Names that channels have: a chat's and those of `hookgate rpc` and `hookgate acp`, and those that programs round
-hookgate bring."""
+"""Names that channels have: a chat's and those of `hookgate rpc`, `hookgate acp` and `hookgate.Runtime`, and those that
+programs round hookgate bring."""
 
 
 def _names_channels(patterns: tuple[str, ...], info: ValidationInfo) -> tuple[str, ...]:

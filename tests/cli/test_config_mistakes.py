@@ -235,6 +235,12 @@ def test_a_channel_of_ones_own_is_known_wherever_it_is_named() -> None:
     assert [it for it in strange_names(config) if "channel" in it] == []
 
 
+@pytest.mark.parametrize("channel", ["cli", "rpc", "acp", "embedded"])
+def test_a_channel_that_hookgate_gives_its_name_is_known(channel: str) -> None:
+    config = parse(f'{HOOK}match = {{ channels = ["{channel}"] }}\n', FILE)
+    assert [it for it in strange_names(config) if "channel" in it] == []
+
+
 @pytest.mark.parametrize(
     ("place", "section"),
     [
