@@ -26,8 +26,8 @@ KNOWN_CHANNELS = (
     *("cli", "rpc", "acp", "telegram", "discord", "slack", "matrix", "whatsapp", "signal", "irc", "email"),
     *("embedded", "feishu", "line", "dingtalk", "qq", "wecom", "webhook", "web", "api"),
 )
-"""Names that channels have: a chat's and those of `hookgate rpc`, `hookgate acp` and `hookgate.Runtime`, and those that
-programs round hookgate bring."""
+"""Names that channels have: a chat's and those of `hookgate rpc`, `hookgate acp` and `hookgate.Runtime`, and those
+that programs round hookgate bring."""
 
 
 def _names_channels(patterns: tuple[str, ...], info: ValidationInfo) -> tuple[str, ...]:
