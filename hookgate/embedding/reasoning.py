@@ -32,6 +32,16 @@ def leveled(reasoning: str) -> str:
     return reasoning
 
 
+def level_of(options: JsonObject, kind: str) -> str:
+    """The level that these options come from; empty: none, or they say it in their own way."""
+    said = _said(options)
+    return next((level for level in LEVELS if said and _said(reasoned({}, kind, level)) == said), "")
+
+
+def _said(options: JsonObject) -> JsonObject:
+    return {name: options[name] for name in _OURS if name in options}
+
+
 def reasoned(options: JsonObject, kind: str, reasoning: str) -> JsonObject:
     """The options with this level instead of any other; `kind` of the provider."""
     rest: dict[str, Json] = {name: value for name, value in options.items() if name not in _OURS}

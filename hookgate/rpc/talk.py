@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from hookgate.assembly.models import chosen_model
 from hookgate.assembly.settings import Settings
-from hookgate.embedding.reasoning import leveled
+from hookgate.embedding.reasoning import level_of, leveled
 from hookgate.loop.sessions.jobs import Compaction, End, Job, Jobs, Prompt
 from hookgate.protocol.chat import Chat, called, own_chat
 from hookgate.protocol.dataclasses import dataclass
@@ -70,7 +70,8 @@ class Talk:
         """It is open, and takes over what was set meanwhile."""
         if self._model:
             conversation.set_model(self._model)
-        conversation.set_reasoning(self._reasoning)
+        if self._reasoning is not None:
+            conversation.set_reasoning(self._reasoning)
         if self._cleared:
             conversation.clear()
         elif self._said is not None:
@@ -123,7 +124,10 @@ class Talk:
         workspace = str(self._settings.workspace)
         provider, _, model = self.model.partition("/")
         length = 0 if self._said is None else len(self._said)
-        return State(provider, model, workspace, length, self.jobs.busy, events.Spent(), self._reasoning)
+        config, level = self._settings.config, self._reasoning
+        if level is None:
+            level = level_of(config.agent.options, config.providers[provider].kind)
+        return State(provider, model, workspace, length, self.jobs.busy, events.Spent(), level)
 
 
 class _Giver:
