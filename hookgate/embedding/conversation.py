@@ -14,7 +14,7 @@ from hookgate.assembly.extensions.extensions import Extensions
 from hookgate.assembly.models import chosen_model
 from hookgate.embedding.history import shown
 from hookgate.embedding.metered import Ledger, Room, metered
-from hookgate.embedding.reasoning import level_of, leveled, reasoned
+from hookgate.embedding.reasoning import fitting, level_of, leveled, reasoned
 from hookgate.embedding.rpc_translator import Narration, Scene, Tell
 from hookgate.extensions.discovery import Problem
 from hookgate.loop.commands.table import Commands
@@ -91,8 +91,9 @@ class Conversation:
         providers = metered(agent.providers, self._ledger, seat.room)
         self._session = runtime.gateway.session(seat.chat, jobs)
         channel.seats[self._session.key] = seat
-        self._session.agent = replace(agent, providers=providers)
-        self._reasoning = level_of(agent.options, self._kind)
+        options = fitting(agent.options, self._kind_of(agent.model))
+        self._session.agent = replace(agent, providers=providers, options=options)
+        self._reasoning = level_of(options)
         if runtime.settings.reasoning is not None:
             self.set_reasoning(runtime.settings.reasoning)
 
@@ -216,13 +217,12 @@ class Conversation:
     def set_reasoning(self, reasoning: str) -> str:
         """Raises ValueError."""
         self._reasoning = leveled(reasoning)
-        options = reasoned(self._options, self._kind, self._reasoning)
+        options = reasoned(self._options, self._kind_of(self.model), self._reasoning)
         self._session.agent = replace(self._session.agent, options=options)
         return self._reasoning
 
-    @property
-    def _kind(self) -> str:
-        return self._runtime.settings.config.providers[self.model.partition("/")[0]].kind
+    def _kind_of(self, model: str) -> str:
+        return self._runtime.settings.config.providers[model.partition("/")[0]].kind
 
     def _forget_prompt(self) -> None:
         """Extensions that give the conversation a system prompt are asked for it again."""

@@ -32,10 +32,19 @@ def leveled(reasoning: str) -> str:
     return reasoning
 
 
-def level_of(options: JsonObject, kind: str) -> str:
-    """The level that these options come from; empty: none, or they say it in their own way."""
+def level_of(options: JsonObject) -> str:
+    """The level that these options come from, of whichever kind of provider; empty: none, or they say it in their own
+    way."""
     said = _said(options)
-    return next((level for level in LEVELS if said and _said(reasoned({}, kind, level)) == said), "")
+    made = ((level, _said(reasoned({}, kind, level))) for level in LEVELS for kind in ("openai", "anthropic"))
+    return next((level for level, it in made if it == said), "")
+
+
+def fitting(options: JsonObject, kind: str) -> JsonObject:
+    """A level in the words of another kind of provider is said in those of this one."""
+    level = level_of(options)
+    fits = not level or _said(reasoned({}, kind, level)) == _said(options)
+    return options if fits else reasoned(options, kind, level)
 
 
 def _said(options: JsonObject) -> JsonObject:

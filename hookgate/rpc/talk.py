@@ -124,9 +124,8 @@ class Talk:
         workspace = str(self._settings.workspace)
         provider, _, model = self.model.partition("/")
         length = 0 if self._said is None else len(self._said)
-        config, level = self._settings.config, self._reasoning
-        if level is None:
-            level = level_of(config.agent.options, config.providers[provider].kind)
+        configured = level_of(self._settings.config.agent.options)
+        level = configured if self._reasoning is None else self._reasoning
         return State(provider, model, workspace, length, self.jobs.busy, events.Spent(), level)
 
 
