@@ -11,6 +11,7 @@ from hookgate.protocol.approval import ApprovalRequest, Decide
 from hookgate.protocol.chat import Chat, Outbound
 from hookgate.protocol.chat.channel import PRESENT, UNLIMITED
 from hookgate.protocol.zot.frames import Level
+from hookgate.protocol.zot.sequences import without_sequences
 from hookgate.protocol.zot.surface import Unshown
 
 NAME = "acp"
@@ -56,4 +57,4 @@ class EditorSurface(Unshown):
 
     def note(self, extension: str, level: Level, text: str, chat: Chat | None) -> None:
         if self._channel.narration is not None and chat is not None:
-            self._channel.narration.sent(Outbound(chat, f"{extension}: {text}", kind="output"))
+            self._channel.narration.sent(Outbound(chat, f"{extension}: {without_sequences(text)}", kind="output"))

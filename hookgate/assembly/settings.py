@@ -66,16 +66,17 @@ def kept_name(name: str) -> str:
 @dataclass(frozen=True)
 class Settings:
     """`base`: the folder that relative paths of the configuration count from. `file`: the configuration's, if it was
-    named. `keys`: literal API keys by the name of their provider. `extensions` None: no zot extensions. `functions`:
-    tools of the program that has hookgate inside it. `skills`, `context_files`: see `switched_on`. `recording`: keep
-    what files were before a turn changed them. `looking`: nobody begins to work here, and what was not brought back
-    is no news. `serving`: the configuration's channels are opened too."""
+    named. `keys`: literal API keys by the name of their provider. `reasoning` None: as the agent's options say;
+    empty: off. `extensions` None: no zot extensions. `functions`: tools of the program that has hookgate inside it.
+    `skills`, `context_files`: see `switched_on`. `recording`: keep what files were before a turn changed them.
+    `looking`: nobody begins to work here, and what was not brought back is no news. `serving`: the configuration's
+    channels are opened too."""
 
     config: Config
     base: Path
     file: Path | None = None
     keys: Mapping[str, str] = field(default_factory=dict[str, str], repr=False)
-    reasoning: str = ""
+    reasoning: str | None = None
     extensions: ExtensionFlags | None = None
     functions: tuple[Tool, ...] = ()
     skills: bool | None = None

@@ -11,6 +11,8 @@ import locale
 import re
 import unicodedata
 
+from hookgate.protocol.zot.sequences import SEQUENCE
+
 MAX_NAME_CHARS = 64
 
 
@@ -33,7 +35,7 @@ def coloured(text: str, *, keep: bool) -> str:
 def _coloured(line: str, *, keep: bool) -> str:
     shown: list[str] = []
     at, open_ = 0, False
-    for found in _SEQUENCE.finditer(line):
+    for found in SEQUENCE.finditer(line):
         shown.append(printable(line[at : found.start()]))
         at = found.end()
         if keep and (colour := found[0]) and COLOUR.fullmatch(colour):
@@ -101,8 +103,6 @@ def escaped(char: str) -> str:
 
 
 RESET = "\x1b[0m"
-# CSI, OSC and the like with their ends, and what is shorter.
-_SEQUENCE = re.compile(r"\x1b(?:\[[0-?]*[ -/]*[@-~]|[\]PX^_][^\x07\x1b]*(?:\x07|\x1b\\)|[ -/]*[0-OQ-WYZ\\`-~])")
 _NUMBER = r"(?:0?[0-79]|2[1-9]|3[0-79]|4[0-79]|9[0-7]|10[0-7]|[34]8;5;\d{1,3}|[34]8;2(?:;\d{1,3}){3})?"
 COLOUR = re.compile(rf"\x1b\[{_NUMBER}(?:;{_NUMBER})*m")
 """SGR but for 8, which hides what follows, and what nobody knows."""

@@ -77,7 +77,7 @@ def settled(given: Config | Path | None, **above: Unpack[Above]) -> Settings:
         file.parent if file is not None else Path.cwd(),
         file,
         keys,
-        _level(above.get("reasoning", "")),
+        _level(above.get("reasoning")),
         _extensions(above.get("extensions", ()), find=above.get("find_extensions", False)),
         _functions(above.get("functions", ())),
         above.get("skills"),
@@ -107,9 +107,9 @@ def _functions(given: Tool | Iterable[Tool]) -> tuple[Tool, ...]:
     return tools
 
 
-def _level(reasoning: str) -> str:
+def _level(reasoning: str | None) -> str | None:
     try:
-        return leveled(reasoning)
+        return leveled(reasoning) if reasoning else None
     except ValueError as error:
         raise ConfigError(str(error)) from None
 

@@ -14,7 +14,7 @@ from hookgate.assembly.extensions.extensions import Extensions
 from hookgate.assembly.models import chosen_model
 from hookgate.embedding.history import shown
 from hookgate.embedding.metered import Ledger, Room, metered
-from hookgate.embedding.reasoning import leveled, reasoned
+from hookgate.embedding.reasoning import fitting, level_of, leveled, reasoned
 from hookgate.embedding.rpc_translator import Narration, Scene, Tell
 from hookgate.extensions.discovery import Problem
 from hookgate.loop.commands.table import Commands
@@ -87,13 +87,14 @@ class Conversation:
         self._runtime, self._seat, self._narrations = runtime, seat, channel.narrations
         self._options = agent.options
         self._ledger = Ledger(agent.known_model)
-        self._reasoning = ""
         self._running: Job | None = None
         providers = metered(agent.providers, self._ledger, seat.room)
         self._session = runtime.gateway.session(seat.chat, jobs)
         channel.seats[self._session.key] = seat
-        self._session.agent = replace(agent, providers=providers)
-        if runtime.settings.reasoning:
+        options = fitting(agent.options, self._kind_of(agent.model))
+        self._session.agent = replace(agent, providers=providers, options=options)
+        self._reasoning = level_of(options)
+        if runtime.settings.reasoning is not None:
             self.set_reasoning(runtime.settings.reasoning)
 
     # --- what it does ---
@@ -216,10 +217,12 @@ class Conversation:
     def set_reasoning(self, reasoning: str) -> str:
         """Raises ValueError."""
         self._reasoning = leveled(reasoning)
-        kind = self._runtime.settings.config.providers[self.model.partition("/")[0]].kind
-        options = reasoned(self._options, kind, self._reasoning)
+        options = reasoned(self._options, self._kind_of(self.model), self._reasoning)
         self._session.agent = replace(self._session.agent, options=options)
         return self._reasoning
+
+    def _kind_of(self, model: str) -> str:
+        return self._runtime.settings.config.providers[model.partition("/")[0]].kind
 
     def _forget_prompt(self) -> None:
         """Extensions that give the conversation a system prompt are asked for it again."""

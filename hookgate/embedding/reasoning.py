@@ -32,6 +32,25 @@ def leveled(reasoning: str) -> str:
     return reasoning
 
 
+def level_of(options: JsonObject) -> str:
+    """The level that these options come from, of whichever kind of provider; empty: none, or they say it in their own
+    way."""
+    said = _said(options)
+    made = ((level, _said(reasoned({}, kind, level))) for level in LEVELS for kind in ("openai", "anthropic"))
+    return next((level for level, it in made if it == said), "")
+
+
+def fitting(options: JsonObject, kind: str) -> JsonObject:
+    """A level in the words of another kind of provider is said in those of this one."""
+    level = level_of(options)
+    fits = not level or _said(reasoned({}, kind, level)) == _said(options)
+    return options if fits else reasoned(options, kind, level)
+
+
+def _said(options: JsonObject) -> JsonObject:
+    return {name: options[name] for name in _OURS if name in options}
+
+
 def reasoned(options: JsonObject, kind: str, reasoning: str) -> JsonObject:
     """The options with this level instead of any other; `kind` of the provider."""
     rest: dict[str, Json] = {name: value for name, value in options.items() if name not in _OURS}

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from hookgate.assembly.models import chosen_model
 from hookgate.assembly.settings import Settings
-from hookgate.embedding.reasoning import leveled
+from hookgate.embedding.reasoning import level_of, leveled
 from hookgate.loop.sessions.jobs import Compaction, End, Job, Jobs, Prompt
 from hookgate.protocol.chat import Chat, called, own_chat
 from hookgate.protocol.dataclasses import dataclass
@@ -22,6 +22,8 @@ if TYPE_CHECKING:
     from hookgate.embedding.conversation import Conversation
     from hookgate.embedding.past import Past
     from hookgate.loop.sessions.transcript import Transcript
+    from hookgate.sections import Config
+    from hookgate.sections.agent import AgentSection
 
 CHANNEL = "rpc"
 CHAT = own_chat(CHANNEL)
@@ -57,6 +59,7 @@ class Talk:
         self._said: Transcript | None = None
         self._cleared = False
         self._settings = settings
+        self._agent = _agent_of(settings.config, chat)
         self._model, self._reasoning = "", settings.reasoning
 
     @property
@@ -64,13 +67,14 @@ class Talk:
         """PROVIDER/MODEL."""
         if self.conversation is not None:
             return self.conversation.model
-        return self._model or self._settings.config.agent.model
+        return self._model or self._agent.model
 
     def use(self, conversation: Conversation) -> None:
         """It is open, and takes over what was set meanwhile."""
         if self._model:
             conversation.set_model(self._model)
-        conversation.set_reasoning(self._reasoning)
+        if self._reasoning is not None:
+            conversation.set_reasoning(self._reasoning)
         if self._cleared:
             conversation.clear()
         elif self._said is not None:
@@ -123,7 +127,19 @@ class Talk:
         workspace = str(self._settings.workspace)
         provider, _, model = self.model.partition("/")
         length = 0 if self._said is None else len(self._said)
-        return State(provider, model, workspace, length, self.jobs.busy, events.Spent(), self._reasoning)
+        level = level_of(self._agent.options) if self._reasoning is None else self._reasoning
+        return State(provider, model, workspace, length, self.jobs.busy, events.Spent(), level)
+
+
+def _agent_of(config: Config, chat: Chat) -> AgentSection:
+    """Who is to answer there, before there is anybody."""
+    # Most have no routes, and what knows of them takes a while to import.
+    if not config.routes:
+        return config.agent
+    from hookgate.assembly.agents import Routes
+
+    name = Routes(config)(chat)
+    return config.agents[name].above(config.agent, name) if name in config.agents else config.agent
 
 
 class _Giver:

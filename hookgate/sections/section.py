@@ -26,11 +26,11 @@ NONE = ("!*",)
 Chosen = Annotated[Globs, AfterValidator(lambda patterns: patterns or NONE)]
 """Which there shall be, of what there is. Whoever writes an empty list wants none, not all."""
 KNOWN_CHANNELS = (
-    *("cli", "rpc", "acp", "telegram", "discord", "slack", "matrix", "whatsapp", "signal", "irc", "email", "feishu"),
-    *("line", "dingtalk", "qq", "wecom", "webhook", "web", "api"),
+    *("cli", "rpc", "acp", "telegram", "discord", "slack", "matrix", "whatsapp", "signal", "irc", "email"),
+    *("embedded", "feishu", "line", "dingtalk", "qq", "wecom", "webhook", "web", "api"),
 )
-"""Names that channels have: a chat's and those of `hookgate rpc` and `hookgate acp`, and those that programs round
-hookgate bring."""
+"""Names that channels have: a chat's and those of `hookgate rpc`, `hookgate acp` and `hookgate.Runtime`, and those
+that programs round hookgate bring."""
 
 
 def _names_channels(patterns: tuple[str, ...], info: ValidationInfo) -> tuple[str, ...]:

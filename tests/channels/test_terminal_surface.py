@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import pytest
+
 from hookgate.channels.terminal.channel import Terminal
 from hookgate.channels.terminal.surface import MAX_SUBMITTED, TerminalSurface
 from hookgate.protocol.chat import Chat, Outbound
-from hookgate.protocol.zot.frames import Panel
+from hookgate.protocol.zot.frames import Level, Panel
 
 CHAT = Chat("cli", "terminal")
 ROWS = Panel("p", "Rows", ("one",))
@@ -14,10 +16,10 @@ ROWS = Panel("p", "Rows", ("one",))
 class Screen:
     """Everything written, and the live region, where there is one."""
 
-    def __init__(self, *, live: bool = False) -> None:
+    def __init__(self, *, live: bool = False, rendered: bool = False) -> None:
         self.live = self.shows = live
         self.text = self.region = ""
-        self.terminal = Terminal(self, None)
+        self.terminal = Terminal(self, None, rendered=rendered)
         self.surface = TerminalSurface(self.terminal)
 
     def write(self, text: str) -> None:
@@ -35,6 +37,18 @@ def test_a_note_ends_the_line_that_streams_and_names_its_extension_on_each_line(
     screen.terminal.stream(CHAT, "half")
     screen.surface.note("ext", "info", "a\nb", None)
     assert screen.text == "half\n[ext] a\n[ext] b\n"
+
+
+@pytest.mark.parametrize(("level", "colour"), [("info", 0), ("success", 32), ("warn", 33), ("error", 31)])
+def test_how_grave_a_note_is_shows_in_the_colour_of_its_name_where_there_are_colours(
+    level: Level, colour: int
+) -> None:
+    screen, plain = Screen(rendered=True), Screen()
+    for it in (screen, plain):
+        it.surface.note("ext", level, "a\nb", None)
+    assert plain.text == "[ext] a\n[ext] b\n"
+    name, end = (f"\x1b[{colour}m[ext]\x1b[39m", "\x1b[0m") if colour else ("[ext]", "")
+    assert screen.text == f"{name} a{end}\n{name} b{end}\n"
 
 
 def test_the_trace_waits_for_the_end_of_the_answer_that_streams() -> None:

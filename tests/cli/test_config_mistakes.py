@@ -339,6 +339,12 @@ def test_what_limits_or_hides_nothing_is_a_note(text: str, lines: list[str], mon
     assert list(odd(parse(text, FILE))) == lines
 
 
+@pytest.mark.parametrize("channel", ["cli", "rpc", "acp", "embedded"])
+def test_a_channel_that_hookgate_gives_its_name_is_known(channel: str) -> None:
+    config = parse(f'{HOOK}match = {{ channels = ["{channel}"] }}\n', FILE)
+    assert [it for it in strange_names(config) if "channel" in it] == []
+
+
 @pytest.mark.parametrize(
     ("place", "section"),
     [

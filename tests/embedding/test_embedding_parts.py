@@ -13,7 +13,7 @@ from hookgate import embedding
 from hookgate.config import ConfigError
 from hookgate.embedding.above import Above, settled
 from hookgate.embedding.event_queue import EventQueue
-from hookgate.embedding.reasoning import leveled, reasoned
+from hookgate.embedding.reasoning import fitting, level_of, leveled, reasoned
 from hookgate.protocol.rpc.events import Done, TextDelta
 
 TOML = """
@@ -111,6 +111,30 @@ def test_a_level_stands_in_the_place_of_any_other() -> None:
     assert reasoned(before, "openai", "max") == {"temperature": 0, "reasoning_effort": "xhigh"}
     assert reasoned(before, "openai", "") == {"temperature": 0}
     assert reasoned(before, "scripted", "high") == {"temperature": 0}
+
+
+@pytest.mark.parametrize("level", ["", "minimum", "low", "medium", "high", "xhigh"])
+@pytest.mark.parametrize("kind", ["openai", "anthropic"])
+def test_a_level_is_known_by_its_options(kind: str, level: str) -> None:
+    assert level_of(reasoned({"temperature": 0}, kind, level)) == level
+
+
+def test_what_is_no_level_is_none() -> None:
+    assert level_of({"thinking": {"type": "enabled", "budget_tokens": 5000}}) == ""
+    assert level_of({"reasoning_effort": "xhigh"}) == "xhigh"
+    assert settled(None, provider="openai", api_key="k").reasoning is None
+    assert settled(None, provider="openai", api_key="k", reasoning="off").reasoning == ""
+
+
+def test_a_level_in_the_words_of_another_kind_of_provider_is_said_in_its_own() -> None:
+    openai, anthropic = (reasoned({"seed": 1}, kind, "low") for kind in ("openai", "anthropic"))
+    assert fitting(openai, "anthropic") == anthropic
+    assert fitting(anthropic, "openai") == {**openai, "max_tokens": anthropic["max_tokens"]}
+    for kind in ("openai", "anthropic"):
+        for own in ({"seed": 1}, {"thinking": {"type": "enabled", "budget_tokens": 5000}}, {"max_tokens": 5}):
+            assert fitting(own, kind) == own
+    small = {**anthropic, "max_tokens": 5000}
+    assert fitting(small, "anthropic") == small
 
 
 @pytest.mark.parametrize("level", ["minimum", "low", "medium", "high", "xhigh", "max"])

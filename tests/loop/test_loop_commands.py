@@ -125,6 +125,18 @@ async def test_all_that_is_shown_is_redacted() -> None:
         assert "secret" not in "".join(await house.settle())
 
 
+async def test_in_a_message_are_no_colours_and_what_is_redacted_is_what_is_left() -> None:
+    text, read = "\x1b[31mred\x1b[0m\x1b[2J and \x1b]0;title\x07se\x1b[1mcret", "[ext] red and <mark>"
+    async with open_house() as house:
+        house.surfaces.note("ext", "info", text, CHAT)
+        house.surfaces.panel("ext", Panel("p", "", (text,)), CHAT)
+        await house.surfaces.display("ext", text, CHAT)
+        await house.surfaces.insert("ext", text, CHAT)
+        assert await house.settle() == [read] * 4
+        house.surfaces.note("ext", "info", "\x1b[31mred", DESK)
+        assert house.desk.shown == [("note", "ext", "info", "\x1b[31mred", DESK)]
+
+
 async def test_a_panel_is_a_message_where_it_cannot_be_drawn_as_often_as_it_looks_different() -> None:
     other = Panel("p", "Rows", ("two",), "end")
     async with open_house() as house:

@@ -91,6 +91,15 @@ async def test_options_win_over_the_default_limit_but_not_over_streaming(ask: As
     assert (body["max_tokens"], body["stream"], body["top_k"], "system" in body) == (9, True, 3, False)
 
 
+@pytest.mark.parametrize(("limit", "asked"), [(None, 9096), (4096, 4096), (5000, 5000), (5001, 5001)])
+async def test_thinking_leaves_room_for_an_answer_or_is_not_asked_for(
+    ask: Ask, limit: int | None, asked: int
+) -> None:
+    thinking = {"type": "enabled", "budget_tokens": 5000}
+    body = (await sent(ask("hi", max_tokens=limit, thinking=thinking))).body
+    assert (body["max_tokens"], body.get("thinking")) == (asked, thinking if asked > 5000 else None)
+
+
 @pytest.mark.parametrize("suffix", ["", "/", "/v1", "/v1/"])
 async def test_a_base_url_may_end_in_the_version_or_not(ask: Ask, suffix: str) -> None:
     async with open_model_server(OK) as server:

@@ -53,6 +53,12 @@ async def test_a_request_carries_key_model_options_and_asks_for_usage(ask: Ask) 
     }
 
 
+async def test_a_budget_for_thinking_that_the_messages_api_has_goes_to_no_other(ask: Ask) -> None:
+    for thinking, goes in (({"type": "enabled", "budget_tokens": 4096}, False), ({"type": "enabled"}, True)):
+        body = (await sent(ask("hi", max_tokens=9000, thinking=thinking))).body
+        assert (body["max_tokens"], "thinking" in body) == (9000, goes)
+
+
 async def test_calls_and_results_go_out_under_names_that_the_api_takes() -> None:
     messages = (
         Message("system", "be kind"),

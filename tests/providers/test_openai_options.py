@@ -8,7 +8,7 @@ import pytest
 
 from hookgate.protocol.values import LLMRequest, ToolSpec
 from hookgate.providers.names import tool_names
-from hookgate.providers.openai.options import as_messages_options
+from hookgate.providers.openai.options import as_completions_options, as_messages_options, limit_word
 
 NAMES = tool_names(LLMRequest("m", (), (ToolSpec("weather", "", {}),)))
 
@@ -29,3 +29,20 @@ NAMES = tool_names(LLMRequest("m", (), (ToolSpec("weather", "", {}),)))
 )
 def test_options_are_put_into_the_words_of_the_messages_api(options: dict[str, Any], sent: dict[str, Any]) -> None:
     assert as_messages_options(options, NAMES) == sent
+
+
+@pytest.mark.parametrize(
+    ("base_url", "word"),
+    [
+        ("https://api.openai.com/v1", "max_completion_tokens"),
+        ("https://eu.api.openai.com/v1", "max_completion_tokens"),
+        ("https://ours.openai.azure.com/openai/v1", "max_completion_tokens"),
+        ("http://localhost:11434/v1", "max_tokens"),
+        ("https://notapi.openai.com.test/v1", "max_tokens"),
+        ("https://proxy.test/api.openai.com/v1", "max_tokens"),
+    ],
+)
+def test_the_longest_answer_is_called_as_the_server_has_it(base_url: str, word: str) -> None:
+    assert limit_word(base_url) == word
+    assert as_completions_options({"max_tokens": 9, "seed": 1}, word) == {word: 9, "seed": 1}
+    assert as_completions_options({"max_completion_tokens": 7}, word) == {"max_completion_tokens": 7}

@@ -613,6 +613,29 @@ async def test_reasoning_reaches_the_model_as_its_provider_spells_it(tmp_path: P
         assert asked == ["high", "minimal", None]
 
 
+@pytest.mark.parametrize(
+    ("flags", "level"), [((), "minimum"), (("--reasoning", "off"), ""), (("--reasoning", "low"), "low")]
+)
+async def test_a_level_in_the_configuration_counts_until_another_one_is_named(
+    tmp_path: Path, flags: tuple[str, ...], level: str
+) -> None:
+    (tmp_path / "hookgate.toml").write_text('[agent]\noptions = { reasoning_effort = "minimal" }\n')
+    async with (
+        open_model_server() as server,
+        open_rpc(tmp_path, *at(server.base_url), *flags, env=KEY) as client,
+    ):
+        before = await client.ask("get_state")
+        await prompted(client, "one")
+        state = await client.ask("get_state")
+        await client.ask("set_model", model="gpt-4.1")
+        await prompted(client, "two")
+        await client.ask("set_reasoning", reasoning="off")
+        await prompted(client, "three")
+        effort = {"minimum": "minimal", "": None}.get(level, level)
+        assert [request.body.get("reasoning_effort") for request in server.requests] == [effort, effort, None]
+        assert [it["data"]["reasoning"] for it in (before, state)] == [level, level]
+
+
 async def test_a_secret_in_what_is_said_is_not_written(tmp_path: Path) -> None:
     secret = "sk-proj-abcdefghijklmnopqrstuvwxyz0123456789"
     call = {"name": "bash", "arguments": {"command": f"echo {secret}"}, "id": "c1"}

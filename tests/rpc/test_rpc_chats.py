@@ -163,6 +163,32 @@ async def test_a_chat_has_its_own_model_queue_and_transcript(tmp_path: Path) -> 
         assert (await client.ask("get_messages", chat_id="a"))["data"]["messages"] == []
 
 
+async def test_before_anything_is_open_a_chat_has_the_model_of_the_agent_that_its_route_names(tmp_path: Path) -> None:
+    more = """
+[agents.ops]
+model = "other/o"
+options = { reasoning_effort = "high" }
+[[routes]]
+channels = ["rpc"]
+chats = ["ops*"]
+agent = "ops"
+[providers.other]
+kind = "scripted"
+script = "script.json"
+[hooks.processes.slow]
+command = ["sleep", "60"]
+intercept = ["before_tool"]
+"""
+    async with open_rpc(scripted(tmp_path, more=more)) as client:
+        shown = [await state(client, **chat) for chat in ({"chat_id": "ops1"}, {})]
+        assert [(it["provider"], it["model"], it["reasoning"]) for it in shown] == [
+            ("other", "o", "high"),
+            ("p", "m", ""),
+        ]
+        assert (await client.ask("set_model", model="x", chat_id="ops1"))["success"]
+        assert (await state(client, chat_id="ops1"))["provider"] == "other"
+
+
 @pytest.mark.parametrize(
     ("members", "error"),
     [

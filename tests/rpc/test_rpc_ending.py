@@ -486,10 +486,22 @@ async def test_models_and_version_are_listed_without_a_key(tmp_path: Path) -> No
         assert (ended.returncode, head.split()[:3]) == (0, ["provider", "model", "id"])
         rows = [line.split() for line in lines]
         assert ["p", "other", "1000", "0", "config"] in rows
+        assert head == "provider   model id                       context  max-out  reasoning  source"
+        assert {line.index(line.split()[-1]) for line in lines} == {73}
         assert any(row[:2] == ["anthropic", "claude-sonnet-4-5"] for row in rows)
     for command in (("-v",), ("rpc", "-v"), ("--rpc", "--version")):
         ended = await run(tmp_path, *command)
         assert (ended.returncode, ended.stdout.decode()) == (0, f"hookgate {__version__}\n")
+
+
+async def test_a_long_name_makes_its_column_wider_for_all(tmp_path: Path) -> None:
+    name, model = "a-provider-of-our-own", "somebody/a-model-with-quite-a-long-name"
+    provider = f'[providers.{name}]\nkind = "openai"\nbase_url = "http://127.0.0.1:1/v1"\n'
+    scripted(tmp_path, more=f'{provider}[models."{name}/{model}"]\ncontext_window = 7\n')
+    head, *lines = (await run(tmp_path, "--list-models")).stdout.decode().splitlines()
+    assert [line for line in lines if line.startswith(f"{name} {model}        7 ")]
+    assert len({line.index(line.split()[-1]) for line in lines}) == 1
+    assert head.startswith(f"{'provider':<{len(name)}} {'model id':<{len(model)}} context")
 
 
 async def test_a_chat_takes_zots_names_of_its_flags(tmp_path: Path) -> None:

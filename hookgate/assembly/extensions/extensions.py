@@ -193,7 +193,7 @@ class Extensions:
             rank=candidate.index,
             hello_timeout_s=zot.hello_timeout_ms / 1000,
             start_timeout_s=zot.start_timeout_ms / 1000,
-            guarded=self._guarded(candidate, section),
+            guarded=partial(self._guarded, candidate, section),
             learn=partial(self.learning.learn, candidate.directory),
             generation=self._generation,
         )

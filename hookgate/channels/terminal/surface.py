@@ -21,6 +21,8 @@ if TYPE_CHECKING:
 
 MAX_SUBMITTED = 16
 """Messages of extensions that wait for the prompt; more are dropped, with a line that says so."""
+_COLOURS: dict[Level, str] = {"success": "\x1b[32m", "warn": "\x1b[33m", "error": "\x1b[31m"}
+_USUAL = "\x1b[39m"
 
 
 class TerminalSurface:
@@ -38,7 +40,7 @@ class TerminalSurface:
         """Set when there is something for whoever prompts; the next one is another event."""
 
     def note(self, extension: str, level: Level, text: str, chat: Chat | None) -> None:
-        self._show(extension, text)
+        self._show(extension, text, _COLOURS.get(level, ""))
 
     def clear_notes(self, extension: str) -> None:
         """What is printed stays printed."""
@@ -115,5 +117,6 @@ class TerminalSurface:
         self.stirred.set()
         self.stirred = trio.Event()
 
-    def _show(self, extension: str, text: str) -> None:
-        self._terminal.painted("\n".join(f"[{extension}] {line}" for line in text.splitlines() or [""]))
+    def _show(self, extension: str, text: str, colour: str = "") -> None:
+        name = f"{colour}[{extension}]{_USUAL if colour else ''}"
+        self._terminal.painted("\n".join(f"{name} {line}" for line in text.splitlines() or [""]))

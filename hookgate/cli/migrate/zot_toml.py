@@ -18,6 +18,8 @@ from hookgate.cli.migrate.toml import Value, key, value
 from hookgate.cli.migrate.zot import CONFIG, MODELS, Catalog, Chosen, ZotModel, read
 from hookgate.embedding.reasoning import LEVELS, OFF, reasoned
 from hookgate.protocol.dataclasses import dataclass
+from hookgate.providers.anthropic.provider import ANTHROPIC_URL
+from hookgate.providers.openai.provider import OPENAI_URL
 from hookgate.sections import Config
 
 USUAL: Mapping[str, str] = {"anthropic": "claude-sonnet-4-5", "openai": "gpt-5", "kimi": "kimi-for-coding"}
@@ -25,6 +27,8 @@ USUAL: Mapping[str, str] = {"anthropic": "claude-sonnet-4-5", "openai": "gpt-5",
 APIS = ("openai", "anthropic")
 """What the names of the APIs that are spoken here begin with."""
 LOCAL = ("localhost", "127.0.0.1", "::1")
+USUAL_URLS = {"openai": OPENAI_URL, "anthropic": ANTHROPIC_URL}
+"""By the kind of a provider."""
 HEADER = """\
 # hookgate.toml, written by `hookgate migrate zot` from zot's config.json and models.json.
 # No key is in it: each is read from the variable that is named. `hookgate init` shows what else belongs here."""
@@ -44,7 +48,9 @@ class Taken:
         """Its name here: zot has an address for each model, hookgate for each provider."""
         vendor = VENDORS.get(name)
         kind = vendor.kind if vendor is not None else "anthropic" if api.startswith("anthropic") else "openai"
-        url = _versioned(kind, base_url) or (vendor.url if vendor is not None else "")
+        url = _versioned(kind, base_url)
+        if vendor is not None and url in ("", vendor.url or USUAL_URLS[kind]):
+            base_url, url = "", vendor.url
         variable = "" if urlsplit(base_url).hostname in LOCAL else variable_of(name)
         keys = {"kind": kind, "base_url": url, "api_key_env": variable}
         table: dict[str, Value] = {each: it for each, it in keys.items() if it}
@@ -88,6 +94,7 @@ def translate(chosen: Chosen, catalog: Catalog) -> Taken:
     if taken.chosen:
         kind = str(taken.providers[taken.chosen.partition("/")[0]]["kind"])
         taken.options = _options(taken, chosen.reasoning.lower(), kind)
+    taken.notices.extend(_renamed(places))
     taken.notices.extend(f"{CONFIG}: {key(name)}: left out, {_why(name)}" for name in chosen.others)
     taken.notices.extend(f"{MODELS}: {key(name)}: left out, zot does not know it either" for name in catalog.others)
     taken.notices.extend(_of_provider(taken, provider, name) for provider, name in catalog.beside_models())
@@ -125,6 +132,17 @@ def _models(taken: Taken, catalog: Catalog) -> Iterator[tuple[tuple[str, str], s
         yield (provider, model.id), name
     if idle:
         taken.notices.append(f"{MODELS}: {', '.join(map(key, idle))} of models: left out, nothing here reads them")
+
+
+def _renamed(places: Mapping[tuple[str, str], str]) -> Iterator[str]:
+    """What scripts have to name instead: they would ask another address, or nobody."""
+    models: dict[tuple[str, str], list[str]] = {}
+    for (provider, model), name in places.items():
+        if (here := name.partition("/")[0]) != provider:
+            models.setdefault((provider, here), []).append(model)
+    for (provider, here), named in models.items():
+        said = f"so a script that says --provider {provider} for it has to say --provider {here}"
+        yield f"{MODELS}: providers.{key(provider)}: the provider of {', '.join(named)} is {here} here, {said}"
 
 
 def _unable(provider: str, model: ZotModel) -> str:

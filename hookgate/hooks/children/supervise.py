@@ -77,7 +77,7 @@ class Startable(Runnable, Protocol):
         ...
 
     def guards(self, stage: Stage) -> bool:
-        """Whether nothing may pass there before it has been up for the first time."""
+        """Whether nothing may pass there before it has been up for the first time, and once it has been stopped."""
         ...
 
     def open(self, rounds: Rounds, late: Late) -> AbstractAsyncContextManager[Live]:
@@ -150,7 +150,7 @@ class SupervisedHook:
         return self._down(question.stage) if self._live is None else self._live.ask(question, timeout_s)
 
     async def _down(self, stage: Stage) -> Answer:
-        closed = not self.been_up and self.spec.guards(stage)
+        closed = (not self.been_up or self.state == "stopped") and self.spec.guards(stage)
         # What has just ended is up until all of it is gone.
         state = "restarting" if self.state == "up" else self.state
         # A model may read this.

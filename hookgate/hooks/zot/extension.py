@@ -22,9 +22,10 @@ from hookgate.processes.child import FLOOD_LINE_BYTES, Child, Late
 from hookgate.processes.outbox import Bounds, Outbox
 from hookgate.processes.rounds import Rounds
 from hookgate.protocol.chat import Chat
+from hookgate.protocol.dataclasses import replace
 from hookgate.protocol.events.event import Event
 from hookgate.protocol.framing import Oversize
-from hookgate.protocol.hook.answers import Answer
+from hookgate.protocol.hook.answers import Answer, Failed
 from hookgate.protocol.hook.hello import Hello
 from hookgate.protocol.hook.stages import Question
 from hookgate.protocol.zot.answers import CommandAnswer, command_answer, command_failed
@@ -82,6 +83,7 @@ class ZotExtension:
         self._interception = Interception(Origin(spec.name, spec.project_dir), self._calls, self._showing.warn)
         self._sequence = 0
         self._up = False
+        self._stopped = False
 
     @property
     def pid(self) -> int:
@@ -114,7 +116,11 @@ class ZotExtension:
     # --- what others ask of it ---
 
     async def ask(self, question: Question, timeout_s: float) -> Answer:
-        return await self._interception.judge(question, timeout_s)
+        answer = await self._interception.judge(question, timeout_s)
+        # Whoever stops it, to start it anew, has not wanted anything to pass meanwhile.
+        if self._stopped and isinstance(answer, Failed) and self._spec.guards(question.stage):
+            return replace(answer, closes=True)
+        return answer
 
     def notify(self, event: Event) -> None:
         """What it subscribed to, in order; never waits."""
@@ -175,6 +181,7 @@ class ZotExtension:
 
     async def leave(self) -> None:
         """Ask it to go: the frame comes before the end of its input."""
+        self._stopped = not self.ended.is_set()
         self._send(Shutdown())
         with trio.move_on_after(LAST_WORDS_S):
             await self._outbox.emptied()

@@ -36,8 +36,8 @@ class ExtensionSpec:
 
     `directory`: the extension's own; `project_dir`: where the user works; `rank`: its place in the load order from
     0; `generation`: another number restarts an extension in which nothing else has changed. `hello_timeout_s`: from
-    then on nobody waits for its hello, after `start_timeout_s` it has failed. `guarded`: where it stood in an earlier
-    run, so that nothing passes there before it is up; `learn` is told what it intercepts in this one.
+    then on nobody waits for its hello, after `start_timeout_s` it has failed. `guarded`: where it stood when it
+    was last up, so that nothing passes there before it is up again; `learn` is told what it intercepts in this run.
     """
 
     name: str
@@ -55,7 +55,7 @@ class ExtensionSpec:
     rank: int = 0
     hello_timeout_s: float = 10.0
     start_timeout_s: float = 300.0
-    guarded: frozenset[Stage] = field(default=frozenset(), compare=False)
+    guarded: Callable[[], frozenset[Stage]] = field(default=frozenset[Stage], compare=False)
     learn: Callable[[frozenset[str]], None] = field(default=lambda _intercepts: None, compare=False)
     generation: int = 0
 
@@ -66,12 +66,12 @@ class ExtensionSpec:
 
     def resting(self, last: Hello | None) -> Hello:
         """Down, it stands where it stood; one that fails closed also before every tool call."""
-        before = self.guarded if last is None else last.stages or frozenset[Stage]()
+        before = self.guarded() if last is None else last.stages or frozenset[Stage]()
         stages = before | {Stage.BEFORE_TOOL} if self.fail_closed else before
         return replace(last or Hello(), stages=stages)
 
     def guards(self, stage: Stage) -> bool:
-        return stage in self.guarded
+        return stage in self.guarded()
 
     def open(self, rounds: Rounds, late: Late = lambda _why: None) -> AbstractAsyncContextManager[ZotExtension]:
         from hookgate.hooks.zot.start import open_extension

@@ -15,6 +15,7 @@ from hookgate.protocol.chat import Chat, Inbound, Outbound, OutboundKind
 from hookgate.protocol.dataclasses import dataclass, replace
 from hookgate.protocol.journal.values import Accepted
 from hookgate.protocol.zot.panels import Opened
+from hookgate.protocol.zot.sequences import without_sequences
 from hookgate.protocol.zot.surface import Surface
 
 if TYPE_CHECKING:
@@ -167,7 +168,8 @@ class Surfaces:
 
     def _write(self, chat: Chat | None, text: str) -> None:
         if chat is not None and chat.channel not in self._own:
-            self._put(chat, Outbound(chat, text, kind="notice"))
+            # A secret may be whole only without the colours in it.
+            self._put(chat, Outbound(chat, self._redact(text), kind="notice"))
 
     def _put(self, chat: Chat, job: _Job) -> None:
         queue = self._queues.get(chat.channel)
@@ -184,8 +186,8 @@ class Surfaces:
 
 
 def noted(extension: str, text: str) -> str:
-    """A note as people read it: the extension's name before each line."""
-    return "\n".join(f"[{extension}] {line}" for line in text.splitlines() or [""])
+    """A note as a message: the extension's name before each line, and no colours."""
+    return "\n".join(f"[{extension}] {line}" for line in without_sequences(text).splitlines() or [""])
 
 
 def panel_text(panel: Panel) -> str:

@@ -128,7 +128,9 @@ def _request(agent: Agent, head: Sequence[Message]) -> LLMRequest:
     """The head as plain text: a conversation with calls in it and no tools beside them is refused by some."""
     told = "\n\n".join(_told(message) for message in head)
     messages = (Message("system", ASKED), Message("user", f"{told}\n\n---\n\n{ASKED}"))
-    return LLMRequest(agent.model, messages, options={**agent.options, "max_tokens": SUMMARY_TOKENS})
+    # To think would count against its length.
+    options = {name: value for name, value in agent.options.items() if name not in ("thinking", "reasoning_effort")}
+    return LLMRequest(agent.model, messages, options={**options, "max_tokens": SUMMARY_TOKENS})
 
 
 def _told(message: Message) -> str:

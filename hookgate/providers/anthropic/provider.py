@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncGenerator, Callable, Iterable, Iterator, Sequence
+from collections.abc import AsyncGenerator, Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import asynccontextmanager
 
 from hookgate.protocol.codec import Encoded, decode, encode
@@ -67,9 +67,10 @@ class _Anthropic:
 def request_members(request: LLMRequest, names: ToolNames, thoughts: Thoughts) -> dict[str, object]:
     """The body. Options are members of it, in whichever words; one that is null is left out."""
     system = "\n\n".join(message.content for message in request.messages if message.role == "system")
+    limit, budget = request.options.get("max_tokens"), _budget(request.options)
     members: dict[str, object] = {
         **as_messages_options(request.options, names),
-        "max_tokens": request.options.get("max_tokens") or MAX_TOKENS,
+        "max_tokens": limit or budget + MAX_TOKENS,
         "model": request.model,
         "system": system or None,
         "messages": _turns(request.messages, names, thoughts),
@@ -77,9 +78,17 @@ def request_members(request: LLMRequest, names: ToolNames, thoughts: Thoughts) -
     }
     if request.tools:
         members["tools"] = _tools(request.tools, names)
-    if thoughts.missing(request.messages):
+    # A budget that leaves no room for an answer is refused, with the whole request.
+    if thoughts.missing(request.messages) or (isinstance(limit, int) and 0 < limit <= budget):
         members.pop("thinking", None)
     return {name: value for name, value in members.items() if value is not None}
+
+
+def _budget(options: JsonObject) -> int:
+    """Tokens to think with; 0: none are named."""
+    thinking = options.get("thinking")
+    budget = thinking.get("budget_tokens") if isinstance(thinking, Mapping) else None
+    return budget if isinstance(budget, int) else 0
 
 
 def _turns(messages: Sequence[Message], names: ToolNames, thoughts: Thoughts) -> list[dict[str, object]]:

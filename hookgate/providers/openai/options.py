@@ -1,15 +1,36 @@
-"""Options in the words of chat completions, as the Messages API has them; what has none there is left out. Pure."""
+"""Options as chat completions and as the Messages API have them, in whichever words; what has none there is left out.
+Pure."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from typing import cast
+from urllib.parse import urlsplit
 
 from hookgate.protocol.values import Json, JsonObject
 from hookgate.providers.names import ToolNames
 
 _WITHOUT_WORD = frozenset({"presence_penalty", "frequency_penalty", "seed", "response_format", "reasoning_effort"})
 _CHOICES = {"auto": "auto", "none": "none", "required": "any"}
+
+_OPENAIS = (".api.openai.com", ".openai.azure.com")
+
+
+def limit_word(base_url: str) -> str:
+    """What the longest answer is called there: OpenAI's models that think refuse the old word, and most other servers
+    know no other."""
+    host = urlsplit(base_url).hostname or ""
+    return "max_completion_tokens" if f".{host}".endswith(_OPENAIS) else "max_tokens"
+
+
+def as_completions_options(options: JsonObject, limit: str) -> dict[str, Json]:
+    """`limit`: as `limit_word` has it. A budget for thinking is the Messages API's alone."""
+    own = dict(options)
+    if isinstance(thinking := own.get("thinking"), Mapping) and "budget_tokens" in thinking:
+        del own["thinking"]
+    if limit != "max_tokens" and (most := own.pop("max_tokens", None)) is not None:
+        own.setdefault(limit, most)
+    return own
 
 
 def as_messages_options(options: JsonObject, names: ToolNames) -> dict[str, Json]:

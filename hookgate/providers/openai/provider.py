@@ -18,6 +18,7 @@ from hookgate.providers.endpoint.patience import Deadlines
 from hookgate.providers.foreign import count, items, member, text
 from hookgate.providers.media import Picture, parse_media
 from hookgate.providers.names import NewCallIds, ToolNames, tool_names
+from hookgate.providers.openai.options import as_completions_options, limit_word
 from hookgate.providers.openai.slots import Slots
 
 OPENAI_URL = "https://api.openai.com/v1"
@@ -45,17 +46,17 @@ async def open_openai(
     key = (api_key or "").strip()
     own = {"Authorization": f"Bearer {key}"} if key else {}
     async with open_endpoint(base_url, "/chat/completions", own | dict(headers), deadlines) as endpoint:
-        yield _OpenAI(endpoint)
+        yield _OpenAI(endpoint, limit_word(base_url))
 
 
 class _OpenAI:
-    def __init__(self, endpoint: Endpoint) -> None:
-        self._endpoint = endpoint
+    def __init__(self, endpoint: Endpoint, limit: str) -> None:
+        self._endpoint, self._limit = endpoint, limit
 
     async def complete(self, request: LLMRequest, on_text: Callable[[Delta], None]) -> LLMReply:
         names = tool_names(request)
         reading = _Reading(on_text, Slots(on_text, names, NewCallIds(request)))
-        await self._endpoint.post(encode(request_members(request, names)), reading)
+        await self._endpoint.post(encode(request_members(request, names, self._limit)), reading)
         if reading.finish == "error":
             raise self._endpoint.site.failure("server", "broke off its answer without saying why")
         if reading.empty:
@@ -66,11 +67,12 @@ class _OpenAI:
 # --- the request --------------------------------------------------------------------------------------------
 
 
-def request_members(request: LLMRequest, names: ToolNames) -> dict[str, object]:
-    """The body. Options are members of it; one that is null is left out, `stream_options` too."""
+def request_members(request: LLMRequest, names: ToolNames, limit: str) -> dict[str, object]:
+    """The body. Options are members of it; one that is null is left out, `stream_options` too. `limit`: the word for
+    the longest answer."""
     members: dict[str, object] = {
         "stream_options": {"include_usage": True},
-        **request.options,
+        **as_completions_options(request.options, limit),
         "model": request.model,
         "messages": _messages(request.messages, names),
         "stream": True,

@@ -152,6 +152,39 @@ def test_a_provider_with_an_address_of_its_own_is_taken_over_by_it(migrate: Any)
     assert "api of models" not in said
 
 
+@pytest.mark.parametrize(
+    ("provider", "url"),
+    [
+        ("ollama", "http://localhost:11434"),
+        ("openai", "https://api.openai.com/v1/"),
+        ("anthropic", "https://api.anthropic.com"),
+        ("kimi", "https://api.kimi.com/coding/v1"),
+    ],
+)
+def test_the_address_that_a_vendor_has_anyway_makes_no_provider_of_its_own(
+    migrate: Any, provider: str, url: str
+) -> None:
+    listed = [{"id": "m", "baseUrl": url, "contextWindow": 9000}, {"id": "n"}]
+    config, said = migrate(config={"provider": provider}, models={"providers": {provider: {"models": listed}}})
+    assert (list(config.providers), list(config.models)) == ([provider], [f"{provider}/m", f"{provider}/n"])
+    assert "--provider" not in said
+
+
+def test_what_scripts_have_to_say_instead_of_zots_name_of_a_provider_is_named(migrate: Any) -> None:
+    here = {"baseUrl": "https://proxy.test"}
+    providers = {
+        "anthropic": {"models": [{"id": "a", **here}, {"id": "b", **here}, {"id": "c"}]},
+        "my own": {"models": [{"id": "d", "baseUrl": "https://own.test/v1"}]},
+    }
+    _, said = migrate(config={"provider": "anthropic", "model": "a"}, models={"providers": providers})
+    assert [line for line in said.splitlines() if "--provider" in line] == [
+        "notice: models.json: providers.anthropic: the provider of a, b is anthropic-proxy.test here, so a script "
+        "that says --provider anthropic for it has to say --provider anthropic-proxy.test",
+        'notice: models.json: providers."my own": the provider of d is my-own here, so a script that says --provider '
+        "my own for it has to say --provider my-own",
+    ]
+
+
 def test_what_stands_beside_the_models_of_a_provider_is_named_and_of_a_key_its_variable(migrate: Any) -> None:
     beside = {"apiKey": "sk-secret", "baseUrl": "https://acme.test/v1", "foo": 1}
     local = {"api_key": "sk-secret", "models": [{"id": "m", "baseUrl": "http://localhost:9/v1"}]}

@@ -270,7 +270,7 @@ async def test_once_runs_a_command_and_its_notes_go_to_stderr(tmp_path: Path) ->
     extension(installed(tmp_path), "ext")
     note = {"type": "notify", "level": "warn", "message": "careful"}
     folder = configured(tmp_path, NOWHERE)
-    display = do(frames=[note], answer={"action": "display", "display": "shown"})
+    display = do(frames=[note], answer={"action": "display", "display": "\x1b[32mshown\x1b[2J"})
     ended = await run(folder, "chat", "--once", display)
     assert (ended.returncode, ended.stdout, ended.stderr) == (0, b"[ext] shown\n", b"[ext] careful\n")
     silent = await run(folder, "chat", "--once", do(answer={"action": "noop"}))

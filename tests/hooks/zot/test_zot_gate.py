@@ -11,6 +11,7 @@ from typing import Any, cast
 
 import pytest
 import trio
+import trio.testing
 
 from hookgate.hooks.children.mounts import Changes, Mounts, Plan, open_mounts
 from hookgate.hooks.children.supervise import Restarts
@@ -273,7 +274,7 @@ async def test_a_mute_extension_holds_up_only_who_waits_for_it() -> None:
 
 async def test_at_each_stage_nothing_passes_a_known_guard_before_it_is_up() -> None:
     house, known = House(), frozenset({Stage.BEFORE_LLM, Stage.AFTER_LLM, Stage.BEFORE_TOOL})
-    async with house.open(house.plan("guard", "mute", hello_timeout_s=0.05, guarded=known)):
+    async with house.open(house.plan("guard", "mute", hello_timeout_s=0.05, guarded=lambda: known)):
         denied = await house.gate.before_tool(STEP, CALL)
         assert isinstance(denied, Denied)
         assert "it is starting: no hello within 0.05 s" in denied.result.for_llm
@@ -286,11 +287,38 @@ async def test_at_each_stage_nothing_passes_a_known_guard_before_it_is_up() -> N
 
 async def test_a_guard_that_has_been_up_fails_as_its_rules_say() -> None:
     house = House()
-    async with house.open(house.plan("guard", "plain", guarded=frozenset({Stage.BEFORE_TOOL}))):
+    async with house.open(house.plan("guard", "plain", guarded=lambda: frozenset({Stage.BEFORE_TOOL}))):
         assert isinstance(await house.gate.before_tool(STEP, CALL), ToolCall)
         os.kill(house.pid("zot:guard"), signal.SIGKILL)
         await until(lambda: house.mounts.hooks[0].state == "restarting")
         assert isinstance(await house.gate.before_tool(STEP, CALL), ToolCall)
+
+
+@pytest.mark.parametrize("asked", ["before it goes", "once it is gone"])
+async def test_nothing_passes_a_guard_while_a_reload_exchanges_it(asked: str) -> None:
+    """It has been stopped on purpose, and the new one takes its time; the others only fail as their rules say."""
+    house = House()
+    known = frozenset({Stage.BEFORE_TOOL})
+    old = house.plan("a", more=guard("silent"), guarded=lambda: known)
+    new = house.plan("a", "mute", generation=1, hello_timeout_s=0.5, guarded=lambda: known)
+    verdicts: list[object] = []
+
+    async def ask() -> None:
+        call = CALL if asked == "once it is gone" else replace(CALL, arguments={"answer": "silent"})
+        verdicts.append(await house.gate.before_tool(STEP, call))
+
+    async with house.open(old), trio.open_nursery() as nursery:
+        hook = house.mounts.hooks[0]
+        if asked == "before it goes":
+            nursery.start_soon(ask)
+            await trio.testing.wait_all_tasks_blocked()
+        nursery.start_soon(house.mounts.reload, [new])
+        await until(lambda: hook.state == "stopped")
+        assert house.mounts.hooks == (hook,)
+        if asked == "once it is gone":
+            await ask()
+    (verdict,) = verdicts
+    assert isinstance(verdict, Denied)
 
 
 async def test_a_reload_restarts_what_differs_after_the_old_one_is_gone(tmp_path: Any) -> None:

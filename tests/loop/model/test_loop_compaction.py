@@ -83,6 +83,17 @@ async def test_the_older_part_becomes_one_message_of_the_user() -> None:
     assert texts(talker.requests[4].messages)[-1] == "four"
 
 
+async def test_a_summary_is_asked_for_without_the_thinking_that_would_count_against_its_length() -> None:
+    talker = Talker("a1", "a2", "a3", "what was said")
+    levels = {"thinking": {"type": "enabled", "budget_tokens": 20_000}, "reasoning_effort": "high"}
+    run = bench(talker, options={**levels, "temperature": 0, "max_tokens": 30_000})
+    await run.play("one", "two", "three", "/compact")
+    assert [dict(it.options) for it in talker.requests[2:]] == [
+        {**levels, "temperature": 0, "max_tokens": 30_000},
+        {"temperature": 0, "max_tokens": 4096},
+    ]
+
+
 @pytest.mark.parametrize(
     ("replies", "line"),
     [
