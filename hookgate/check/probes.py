@@ -281,6 +281,9 @@ async def _called(check: str, tools: Sequence[ToolSpec], hook: Subject, known: L
     if not tools:
         return skipped(check, "none declared" if check == "owned tools" else "none added in before_llm")
     for spec in tools:
+        if problem := known.problem(spec):
+            fix = "no gateway offers such a tool, and no model sees it: mend its name, description or parameters"
+            return failed(check, problem, fix)
         answered = await ask(hook, owned_call(spec), known.limits.long_s)
         answer = read_answer(Stage.BEFORE_TOOL, answered)
         if not isinstance(answer, Respond):

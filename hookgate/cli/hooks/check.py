@@ -10,6 +10,7 @@ from hookgate.cli.hooks.subjects import Named, plan_of, say_late, spec_of
 from hookgate.hooks.children.mounts import Plan
 from hookgate.hooks.children.process import ProcessSpec
 from hookgate.protocol.dataclasses import replace
+from hookgate.tools.schema.spec import spec_problem
 
 
 async def check_hook(named: Named, *, as_json: bool) -> int:
@@ -25,7 +26,7 @@ async def _checked(named: Named) -> Report:
     plan, _ = plan_of(named)
     spec, late = spec_of(plan), say_late(named, plan)
     limits, offer = (_started(spec), Offer()) if named.is_program else (_limits(plan, spec), _offer(plan, spec))
-    return await check(spec.command, spec.environment, spec.directory, limits, offer, late)
+    return await check(spec.command, spec.environment, spec.directory, limits, offer, late, spec_problem)
 
 
 def _started(spec: ProcessSpec) -> CheckTimeouts:
