@@ -151,7 +151,7 @@ def _left_out(loc: tuple[int | str, ...], kind: str, message: str) -> tuple[tupl
     what = "it must be an object" if kind == "model_type" else message
     if len(loc) > 2 and loc[0] in ("processes", "builtins"):
         what = f"{key(str(loc[2]))}: {what}"
-    return loc[:2], f"{what}; {UNJUDGED}" if loc[0] == "processes" else what
+    return loc[:2], f"{what}; {UNJUDGED}" if loc[:1] == ("processes",) else what
 
 
 UNJUDGED = "so nothing that it should judge is judged here"
