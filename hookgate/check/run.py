@@ -111,11 +111,14 @@ async def check(
     offer: Offer = EVERYTHING,
     late: Late = lambda _why: None,
     problem: Callable[[ToolSpec], str | None] = lambda _spec: None,
+    taken: frozenset[str] = frozenset(),
 ) -> Report:
-    """Put the hook that `command` starts to the test; `late` is told where its hello does not come soon,
-    `problem` says why a gateway would not offer a tool. Leaves nothing running. Raises nothing (but Cancelled)."""
+    """Put the hook that `command` starts to the test; `late` is told where its hello does not come soon. `problem`
+    says why a gateway would not offer a tool, `taken` has the names of its own. Leaves nothing running.
+
+    Raises nothing (but Cancelled)."""
     began = monotonic()
-    trial = _Trial(Program(command, directory, environment), Learnt(limits, offer, late, problem))
+    trial = _Trial(Program(command, directory, environment), Learnt(limits, offer, late, problem, taken))
     with trio.move_on_after(limits.total_s) as scope:
         await _run_plan(trial)
     if scope.cancelled_caught:

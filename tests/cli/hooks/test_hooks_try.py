@@ -516,6 +516,19 @@ async def test_check_and_try_name_a_tool_that_no_gateway_offers(
     assert why in tried.stderr.decode()
 
 
+async def test_check_warns_of_a_tool_that_stands_behind_one_of_hookgate_s_own(folder: Path) -> None:
+    tool = {"type": "function", "function": {"name": "grep", "parameters": {"type": "object"}}}
+    respond = {"action": "respond", "result": {"for_llm": "done"}}
+    answers = {"hook.hello": {"stages": ["before_tool"], "tools": [tool]}, "hook.before_tool": respond}
+    (folder / "hooks/child.py").write_text(answering(answers))
+    section = CONFIG.replace('"before_tool", "approve_tool", "after_tool"', '"before_tool"')
+    for more, verdict in (("", "warn"), ('[tools]\nenabled = ["!grep"]\n', "ok")):
+        (folder / "hookgate.toml").write_text(section + more)
+        ended = await run(folder, "hooks", "check", "--json", "child")
+        found = next(it for it in json.loads(ended.stdout)["checks"] if it["check"] == "owned tools")
+        assert (ended.returncode, found["verdict"], "grep" in found["what"]) == (0, verdict, True)
+
+
 async def test_check_says_of_a_hello_that_leaves_out_what_is_configured_what_a_gateway_would(folder: Path) -> None:
     (folder / "hooks/child.py").write_text(HINTED.replace('"before_llm", "before_tool"', '"before_tool"'))
     ended = await run(folder, "hooks", "check", "child")
