@@ -5,7 +5,7 @@ What goes wrong with the process itself is raised (NoAnswer, HookGone), a wrong 
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import field
 
 from hookgate.check.golden import (
@@ -92,11 +92,14 @@ class Offer:
 @dataclass
 class Learnt:
     """What the run has learnt about the hook so far; it outlives the single process. `injected`: tools that it has
-    added to a request. `late`: told where its hello does not come soon."""
+    added to a request. `late`: told where its hello does not come soon. `problem`: why no gateway offers a tool;
+    `taken`: names of tools that it has itself."""
 
     limits: CheckTimeouts
     offer: Offer = field(default_factory=Offer)
     late: Late = lambda _why: None
+    problem: Callable[[ToolSpec], str | None] = lambda _spec: None
+    taken: frozenset[str] = frozenset()
     declared: Hello | None = None
     usable: list[Stage] = field(default_factory=list[Stage])
     answers_unknown: bool = False

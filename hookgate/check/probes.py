@@ -281,6 +281,9 @@ async def _called(check: str, tools: Sequence[ToolSpec], hook: Subject, known: L
     if not tools:
         return skipped(check, "none declared" if check == "owned tools" else "none added in before_llm")
     for spec in tools:
+        if problem := known.problem(spec):
+            fix = "no gateway offers such a tool, and no model sees it: mend its name, description or parameters"
+            return failed(check, problem, fix)
         answered = await ask(hook, owned_call(spec), known.limits.long_s)
         answer = read_answer(Stage.BEFORE_TOOL, answered)
         if not isinstance(answer, Respond):
@@ -288,6 +291,9 @@ async def _called(check: str, tools: Sequence[ToolSpec], hook: Subject, known: L
             fix = "answer calls of a tool that you brought with respond, errors too"
             came = shown(answered.value) if isinstance(answered, Result) else answer.action
             return failed(check, what, fix, came, '{"action":"respond","result":{"for_llm":"..."}}')
+    if taken := [spec.name for spec in tools if spec.name in known.taken]:
+        fix = "give it a name of its own, or leave hookgate's out of tools.enabled"
+        return warned(check, f"hookgate's own tool stands before it: {', '.join(taken)}", fix)
     asked = (
         ""
         if known.offer.configured or check != "owned tools"

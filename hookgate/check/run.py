@@ -6,7 +6,7 @@ A check that fails spoils its process, so the next one gets a fresh one.
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from contextlib import AsyncExitStack
 from dataclasses import field
 from functools import partial
@@ -52,6 +52,7 @@ from hookgate.processes.child import Late
 from hookgate.processes.pipes import Program
 from hookgate.protocol.dataclasses import dataclass, replace
 from hookgate.protocol.errors import BadMessage
+from hookgate.protocol.values import ToolSpec
 
 __all__ = ["LIMITS", "CheckTimeouts", "Offer", "Report", "check", "print_json", "print_report"]
 
@@ -109,11 +110,15 @@ async def check(
     limits: CheckTimeouts = LIMITS,
     offer: Offer = EVERYTHING,
     late: Late = lambda _why: None,
+    problem: Callable[[ToolSpec], str | None] = lambda _spec: None,
+    taken: frozenset[str] = frozenset(),
 ) -> Report:
-    """Put the hook that `command` starts to the test; `late` is told where its hello does not come soon. Leaves
-    nothing running. Raises nothing (but Cancelled)."""
+    """Put the hook that `command` starts to the test; `late` is told where its hello does not come soon. `problem`
+    says why a gateway would not offer a tool, `taken` has the names of its own. Leaves nothing running.
+
+    Raises nothing (but Cancelled)."""
     began = monotonic()
-    trial = _Trial(Program(command, directory, environment), Learnt(limits, offer, late))
+    trial = _Trial(Program(command, directory, environment), Learnt(limits, offer, late, problem, taken))
     with trio.move_on_after(limits.total_s) as scope:
         await _run_plan(trial)
     if scope.cancelled_caught:

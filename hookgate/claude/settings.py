@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import shlex
 from collections.abc import Iterator, Mapping
 from difflib import get_close_matches
 from pathlib import Path
@@ -51,11 +52,16 @@ IGNORED = {
     "once": "it runs each time",
     "statusMessage": "nothing shows it",
 }
+HEEDED = frozenset(("type", "command", "args", "timeout", "shell", "async", "asyncRewake"))
 PLACES_SHOWN = 3
 RULES_SHOWN = 6
 _PLAIN = re.compile(r"[A-Za-z0-9_|-]*")
 _BAR = re.compile(r"\s*\|\s*")
 """No name has a blank, so those round a bar are for the eye."""
+_LISTED = re.compile(r"[A-Za-z0-9_|,\s-]*")
+_COMMA = re.compile(r"\s*[|,]\s*")
+"""Between names a comma is a bar; an expression may count with it."""
+_PROJECT = "${CLAUDE_PROJECT_DIR}"
 
 
 class BadSettings(Exception):
@@ -199,11 +205,13 @@ def _group(event: str, place: str, group: object, left_out: _LeftOut) -> Iterato
         if not isinstance(entry, dict):
             left_out.add(where, f"left out, it must be an object{_unjudged(event)}")
         elif (
-            made := _handler(
-                event, _BAR.sub("|", str(matcher).strip()), where, cast("dict[str, Any]", entry), left_out
-            )
+            made := _handler(event, _names(str(matcher).strip()), where, cast("dict[str, Any]", entry), left_out)
         ) is not None:
             yield made
+
+
+def _names(matcher: str) -> str:
+    return (_COMMA if _LISTED.fullmatch(matcher) else _BAR).sub("|", matcher)
 
 
 def _unusable(matcher: object) -> str:
@@ -217,7 +225,7 @@ def _unusable(matcher: object) -> str:
 
 
 def _handler(event: str, matcher: str, where: str, entry: dict[str, Any], left_out: _LeftOut) -> Handler | None:
-    command, kind = entry.get("command"), entry.get("type", "command")
+    command, kind, args = entry.get("command"), entry.get("type", "command"), entry.get("args")
     if kind != "command" or not isinstance(command, str) or not command.strip():
         what = f"type {kind!r} is no command" if kind != "command" else "it has no command"
         left_out.add(where, f"left out, {what}{_unjudged(event)}")
@@ -225,14 +233,26 @@ def _handler(event: str, matcher: str, where: str, entry: dict[str, Any], left_o
     if entry.get("shell", "bash") != "bash":
         left_out.add(where, f"left out, only `bash` is a shell here{_unjudged(event)}")
         return None
-    for name in filter(entry.__contains__, IGNORED):
-        left_out.add(f"{where}.{name}", f"left out, {IGNORED[name]}")
+    if args is not None:
+        if not isinstance(args, list) or not all(isinstance(it, str) for it in cast("list[object]", args)):
+            left_out.add(where, f"left out, its `args` must be an array of strings{_unjudged(event)}")
+            return None
+        command = _run_as_it_is(command, cast("list[str]", args))
+    for name in entry:
+        if name not in HEEDED:
+            left_out.add(f"{where}.{name}", f"left out, {IGNORED.get(name, 'nothing here goes by it')}")
     timeout = entry.get("timeout", TIMEOUT_S)
     if isinstance(timeout, bool) or not isinstance(timeout, int | float) or not 0 < timeout <= LONGEST_S:
         left_out.add(f"{where}.timeout", f"must be a number of seconds; {TIMEOUT_S:g} here")
         timeout = TIMEOUT_S
     waits = entry.get("async") is not True and entry.get("asyncRewake") is not True
     return Handler(event, matcher, command, float(timeout), waits)
+
+
+def _run_as_it_is(program: str, args: list[str]) -> str:
+    """With `args` there is no shell there: the words are one each, whatever stands in them, but for the project."""
+    words = ((shlex.quote(part) if part else "" for part in it.split(_PROJECT)) for it in (program, *args))
+    return " ".join(f'"{_PROJECT}"'.join(word) or "''" for word in words)
 
 
 def _unjudged(event: str) -> str:

@@ -16,6 +16,7 @@ from hookgate.protocol.dataclasses import dataclass, replace
 from hookgate.protocol.hook.stages import Stage
 from hookgate.protocol.values import Json, JsonObject, Step, ToolSpec
 from hookgate.sections.tools import PreferenceSection
+from hookgate.tools.schema.spec import spec_problem
 from hookgate.tools.select import Selector
 
 
@@ -25,7 +26,8 @@ class Listed:
     least; `approval_origins` has for each of them the origins of the calls that it is about, empty: of all.
 
     `shadowed_by` is empty for what a model sees. `state` is not `ok` for a row of the catalog that was not started,
-    and `reason` then says why. `override` is the operator's text, `description` the tool's own.
+    nor for a tool that a hook declares as no model could use it; `reason` then says why. `override` is the operator's
+    text, `description` the tool's own.
     """
 
     name: str
@@ -59,7 +61,8 @@ class Refreshed:
 
 
 async def list_tools(runtime: Runtime) -> tuple[Listed, ...]:
-    """Every tool by name, what a model sees before what is shadowed; then the rows of the catalog that do not run."""
+    """Every tool by name, what a model sees before what is shadowed and refused; then the rows of the catalog that do
+    not run."""
     overrides = {name: row.text for name, row in runtime.tools.catalog.descriptions.items()}
     registered = [*_registered(runtime, overrides), *_declared(runtime)]
     asked = [_asked(row, runtime.agent.approvals.rules) for row in registered]
@@ -101,6 +104,9 @@ def _declared(runtime: Runtime) -> Iterator[Listed]:
             continue
         for spec in mount.hook.declared.tools:
             provider = f"hook:{mount.name}"
+            if problem := spec_problem(spec):
+                yield Listed(spec.name, provider, state="refused", reason=problem)
+                continue
             holder = visible.setdefault(spec.name, provider)
             line = Listed(spec.name, provider, read_only=spec.read_only, pure=spec.pure)
             line = replace(line, shadowed_by="" if holder == provider else holder)
@@ -114,7 +120,7 @@ def declared_specs(runtime: Runtime, step: Step) -> tuple[ToolSpec, ...]:
     for mount in runtime.gate.mounts:
         if mount.answers_at(Stage.BEFORE_TOOL) and mount.rules.match.matches(step, "", step.model):
             for spec in mount.hook.declared.tools:
-                if spec.name not in visible:
+                if spec.name not in visible and not spec_problem(spec):
                     found.setdefault(spec.name, replace(spec, provider=f"hook:{mount.name}"))
     return tuple(found.values())
 

@@ -15,7 +15,7 @@ from hookgate.protocol.values import JsonObject
 ToolKind = Literal["process", "argv"]
 Transport = Literal["stdio", "http"]
 RowOrigin = Literal["operator", "model"]
-RowState = Literal["ok", "missing", "changed", "shadowed", "needs_approval", "disabled"]
+RowState = Literal["ok", "missing", "changed", "shadowed", "needs_approval", "disabled", "refused"]
 
 EVERYWHERE = ""
 """The workspace of rows that count in all of them."""

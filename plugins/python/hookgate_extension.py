@@ -604,8 +604,10 @@ def _property(hint: Any) -> Json:  # noqa: ANN401 - annotations have no common t
     if origin is Literal:
         return {"type": _TYPES[type(args[0])], "enum": list(args)}
     if origin is Union or type(hint).__name__ == "UnionType":
-        (hint,) = (arg for arg in args if arg is not type(None))
-        return _property(hint)
+        kinds = [_property(arg) for arg in args if arg is not type(None)]
+        return kinds[0] if len(kinds) == 1 else {"anyOf": kinds}
+    if hint is Any:
+        return {}
     if (origin or hint) not in _TYPES:
         raise TypeError(f"no JSON Schema for the annotation {hint!r}: give schema=")
     items = {"items": _property(args[0])} if origin is list else {}

@@ -155,7 +155,20 @@ async def test_a_way_up_behind_a_link_is_the_one_that_the_tool_goes(tmp_path: Pa
         assert given["tool_input"]["file_path"] == str(tmp_path / told), path
 
 
-MATCHERS = ("Bash", "Ba", "Edit|Write", "Edit | Write ", "MultiEdit", "mcp__.*__find", "Web.*", "*", "weather")
+async def test_a_program_with_its_arguments_gets_them_as_they_are(tmp_path: Path) -> None:
+    script = tmp_path / "look at.sh"
+    script.write_text('printf "%s\n" "$@" >&2; exit 2')
+    given = ("$HOME `id` *", "it's", "", "x; exit 0", "${CLAUDE_PROJECT_DIR}/a b")
+    hook = group("sh", args=["${CLAUDE_PROJECT_DIR}/look at.sh", *given])
+    async with adapter(tmp_path, {"PreToolUse": [hook]}) as child:
+        answer = await child.call("hook.before_tool", params())
+    assert answer["reason"].splitlines() == [*given[:-1], f"{tmp_path}/a b"]
+
+
+MATCHERS = (
+    *("Bash", "Ba", "Edit|Write", "Edit | Write ", "Write, Read", "MultiEdit", "mcp__.*__find", "(Ba){1,2}sh"),
+    *("Web.*", "*", "weather"),
+)
 
 
 async def test_matchers_are_those_of_the_other_names(tmp_path: Path) -> None:
@@ -163,9 +176,9 @@ async def test_matchers_are_those_of_the_other_names(tmp_path: Path) -> None:
     groups = [group(f"echo '{matcher}' >> ran", matcher) for matcher in MATCHERS]
     async with adapter(tmp_path, {"PreToolUse": groups}) as child:
         for tool, meant in (
-            ("bash", {"Bash", "*"}),
-            ("read", {"*"}),
-            ("write", {"Edit|Write", "Edit | Write ", "*"}),
+            ("bash", {"Bash", "(Ba){1,2}sh", "*"}),
+            ("read", {"Write, Read", "*"}),
+            ("write", {"Edit|Write", "Edit | Write ", "Write, Read", "*"}),
             ("edit", {"Edit|Write", "Edit | Write ", "MultiEdit", "*"}),
             ("docs__find", {"mcp__.*__find", "*"}),
             ("web_fetch", {"Web.*", "*"}),

@@ -176,6 +176,17 @@ async def test_wrong_arguments_are_told_to_the_model_and_the_call_is_at_hand(ope
     assert texts(wrong) == ["add: missing a required argument: 'a'"]
 
 
+async def test_an_argument_may_be_of_several_types_or_of_any(open_ext: OpenExtension) -> None:
+    handlers = """
+        from typing import Any, Union
+        @ext.tool("")
+        def look(at: Union[int, str, None] = None, more: Any = None): return ""
+        """
+    async with open_ext(handlers) as host:
+        schema = next(frame for frame in host.frames if frame["type"] == "register_tool")["schema"]
+    assert schema["properties"] == {"at": {"anyOf": [{"type": "integer"}, {"type": "string"}]}, "more": {}}
+
+
 async def test_a_result_that_would_make_the_host_deaf_is_an_error(open_ext: OpenExtension) -> None:
     async with open_ext("ext.tool('', {}, 'big')(lambda n: 'x' * n)") as host:
         assert len(texts(await host.tool("big", n=4_000_000))[0]) == 4_000_000

@@ -203,10 +203,10 @@ async def test_an_approver_has_no_objection_to_tools_it_does_not_judge(open_hook
 # --- owned tools ----------------------------------------------------------------------------------------------
 
 TOOLS = """
-    from typing import Annotated, Literal, Optional
+    from typing import Annotated, Any, Literal, Optional, Union
     @plugin.tool()
     def pick(call: Call, names: list[str], how: Literal["any", "all"] = "any",
-             n: Annotated[Optional[int], "count"] = None):
+             n: Annotated[Optional[int], "count"] = None, by: Union[int, str, None] = None, more: Any = None):
         "Picks names."
         return {"picked": names[:n], "for": call.chat_id, "how": how}
     plugin.tool("Fails.", parameters={"type": "object"}, name="fail")(lambda: 1 / 0)
@@ -223,6 +223,8 @@ async def test_an_owned_tool_gets_its_schema_from_the_annotations(open_hook: Ope
         "names": {"type": "array", "items": {"type": "string"}},
         "how": {"type": "string", "enum": ["any", "all"]},
         "n": {"type": "integer", "description": "count"},
+        "by": {"anyOf": [{"type": "integer"}, {"type": "string"}]},
+        "more": {},
     }
 
 

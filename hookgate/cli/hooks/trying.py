@@ -11,7 +11,7 @@ from typing import cast
 from hookgate.channels.printable import printable
 from hookgate.check.advice import about_node
 from hookgate.cli.hooks.explain import step_of
-from hookgate.cli.hooks.preparing import prepared
+from hookgate.cli.hooks.preparing import left_unfit, prepared
 from hookgate.cli.hooks.recorded import recorded_in
 from hookgate.cli.hooks.subjects import Named, plan_of, quiet, telling
 from hookgate.cli.hooks.wording import call_of
@@ -65,13 +65,16 @@ async def try_hook(named: Named, about: About, *, as_json: bool) -> int:
     async with open_subject(plan, replace(told, stderr=take)) as subject:
         question, unfit = await prepared(config, subject, question, recorded=about.file is not None)
         asked = await subject.ask(question)
+        left = left_unfit(config, subject, question, asked.verdict)
     if asked.verdict.unasked:
         unfit = ""
     if unfit:
         complain(f"note: no gateway makes this call of {question.tool}: {unfit}")
+    elif left:
+        complain(f"note: no gateway makes the call that it leaves, and the model reads why: {left}")
     audit = plan.rules.mode != "enforce"
     if as_json:
-        say_json(_members(plan, question, asked, unfit))
+        say_json(_members(plan, question, asked, unfit, left))
     else:
         for line in _lines(plan, question, asked, configured=not named.is_program):
             say(line)
@@ -142,7 +145,7 @@ def _instead(lines: Sequence[int]) -> str:
 LINES_SHOWN = 10
 
 
-def _members(plan: Plan, question: Question, asked: TimedVerdict, unfit: str) -> dict[str, object]:
+def _members(plan: Plan, question: Question, asked: TimedVerdict, unfit: str, left: str) -> dict[str, object]:
     verdict = asked.verdict
     members: dict[str, object] = {
         "hook": plan.name,
@@ -159,6 +162,7 @@ def _members(plan: Plan, question: Question, asked: TimedVerdict, unfit: str) ->
         "ignored": verdict.ignored,
         "unasked": verdict.unasked,
         "unfit": unfit,
+        "left_unfit": left,
     }
     return {key: value for key, value in members.items() if value not in ("", ())}
 

@@ -61,7 +61,7 @@ def _missed(file: Path) -> list[str]:
     """Claude Code reads several files together."""
     others = {USUAL, USUAL.with_name("settings.local.json"), Path.home() / USUAL} - {file}
     there = sorted(str(it) for it in others if it.resolve() != file.resolve() and it.is_file())
-    return [f"{it} is not read: migrate it too, and give its table another name" for it in there]
+    return [f"{it} is not read: migrate it too, and put its table beside this one" for it in there]
 
 
 def _carried(handler: Handler, project: Path) -> str:
@@ -94,8 +94,15 @@ def _cut(command: str) -> str:
     return line if len(line) <= SHOWN_CHARS else f"{line[:SHOWN_CHARS]}…"
 
 
+def _is_users(file: Path) -> bool:
+    """Somebody's own settings, which count in each of their projects; at home they are the project's."""
+    home = Path.home().resolve()
+    return file.absolute().parent.resolve() == (home / USUAL).parent.resolve() and Path.cwd() != home
+
+
 def _project(file: Path) -> Path:
-    return file.parent.parent if file.parent.name == ".claude" else Path.cwd()
+    beside = file.parent.name == ".claude" and not _is_users(file)
+    return file.parent.parent if beside else Path.cwd()
 
 
 def _text(file: Path, settings: Settings) -> str:
@@ -106,7 +113,9 @@ def _text(file: Path, settings: Settings) -> str:
 
 
 def _name(file: Path) -> str:
-    """`claude`, and something else for the other files of a project."""
+    """`claude`, and something else for the other files that there are beside a project's own."""
+    if _is_users(file):
+        return "claude_user"
     middle = file.stem.removeprefix("settings").strip(".")
     return f"claude_{middle}" if middle.isidentifier() else "claude"
 

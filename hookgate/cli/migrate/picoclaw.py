@@ -150,8 +150,11 @@ def _left_out(loc: tuple[int | str, ...], kind: str, message: str) -> tuple[tupl
         return loc, "neither picoclaw nor hookgate knows it"
     what = "it must be an object" if kind == "model_type" else message
     if len(loc) > 2 and loc[0] in ("processes", "builtins"):
-        return loc[:2], f"{key(str(loc[2]))}: {what}"
-    return loc[:2], what
+        what = f"{key(str(loc[2]))}: {what}"
+    return loc[:2], f"{what}; {UNJUDGED}" if loc[:1] == ("processes",) else what
+
+
+UNJUDGED = "so nothing that it should judge is judged here"
 
 
 def _dropped(block: dict[str, Any], loc: tuple[int | str, ...]) -> bool:

@@ -8,7 +8,7 @@ from collections.abc import Iterable
 from pathlib import Path
 
 from hookgate import config as configuration
-from hookgate.cli.migrate.picoclaw import PAIRS, Defaults, Hooks, Modes, Process, Refused, modes, read
+from hookgate.cli.migrate.picoclaw import PAIRS, UNJUDGED, Defaults, Hooks, Modes, Process, Refused, modes, read
 from hookgate.cli.migrate.toml import Value, key, value
 from hookgate.protocol.dataclasses import dataclass
 from hookgate.protocol.hook.stages import Stage
@@ -135,7 +135,7 @@ def _process(name: str, source: Source, new: str) -> Written:
     try:
         asked = modes(process)
     except Refused as error:
-        state = "so nothing that it should judge is judged here" if enabled else "it is off anyway"
+        state = UNJUDGED if enabled else "it is off anyway"
         return Written("", (f"{place}: left out, picoclaw would refuse it: {error}; {state}",))
     notices = tuple(f"{place}{notice}" for notice in _notices(asked))
     if not (asked.stages or asked.observe):

@@ -48,6 +48,17 @@ for line in sys.stdin:
         print(json.dumps({"id": call["id"], "result": result}), flush=True)
 """
 
+
+def answering(answers: dict[str, dict[str, object]]) -> str:
+    """A hook that says this to each method, and else goes on."""
+    return (
+        f"import json, sys\nfor line in sys.stdin:\n    call, answers = json.loads(line), {answers!r}\n"
+        "    if 'id' not in call:\n        continue\n"
+        "    result = answers.get(call['method'], {'action': 'continue'})\n"
+        "    print(json.dumps({'id': call['id'], 'result': result}), flush=True)\n"
+    )
+
+
 DENYING = """
 import json, sys
 for line in sys.stdin:
@@ -295,11 +306,7 @@ async def test_a_note_says_why_no_gateway_would_make_the_call(folder: Path, give
         "hook.before_llm": {"action": "modify", "request": {"tools": [added]}},
         "hook.approve_tool": {"approved": True},
     }
-    (folder / "tools.py").write_text(
-        f"import json, sys\nfor line in sys.stdin:\n    call, answers = json.loads(line), {answers!r}\n"
-        "    result = answers.get(call['method'], {'action': 'continue'})\n"
-        "    print(json.dumps({'id': call['id'], 'result': result}), flush=True)\n"
-    )
+    (folder / "tools.py").write_text(answering(answers))
     given = (*given, "--", sys.executable, "tools.py")
     shown, members = await run(folder, "hooks", "try", *given), await run(folder, "hooks", "try", "--json", *given)
     note = shown.stderr.decode()
@@ -308,6 +315,17 @@ async def test_a_note_says_why_no_gateway_would_make_the_call(folder: Path, give
     # Of a tool of its own, that it does not answer.
     owned = not {"ticket", "added"}.isdisjoint(given)
     assert (shown.returncode, b"unanswered" in shown.stdout) == (int(owned), owned)
+
+
+async def test_a_note_says_where_the_call_that_a_hook_leaves_fits_no_tool(folder: Path) -> None:
+    """A `modify` replaces the arguments whole, so one that names a single member has lost the others."""
+    changed = {"action": "modify", "call": {"arguments": {"cwd": "."}}}
+    (folder / "child.py").write_text(answering({"hook.hello": {}, "hook.before_tool": changed}))
+    given = ("--", sys.executable, "child.py")
+    shown, members = await run(folder, "hooks", "try", *given), await run(folder, "hooks", "try", "--json", *given)
+    assert shown.stderr.decode().startswith("note: no gateway makes the call that it leaves")
+    left = json.loads(members.stdout)["left_unfit"]
+    assert ("command is required" in left, left in shown.stderr.decode()) == (True, True)
 
 
 async def test_a_call_is_asked_about_as_a_gateway_hands_it_to_hooks(folder: Path) -> None:
@@ -469,6 +487,46 @@ async def test_check_calls_a_tool_that_is_injected_and_shows_what_came_beside_wh
     assert "a call of ticket is answered with continue" in shown
     assert '      came:     {"action":"continue"}\n      expected: {"action":"respond",' in shown
     assert ended.returncode == 1
+
+
+@pytest.mark.parametrize(
+    ("tool", "why"),
+    [
+        ({"name": "open ticket"}, "'open ticket' is no tool name"),
+        ({"name": "ticket", "parameters": {"type": "objct"}}, "ticket: the schema does not compile"),
+        ({"name": "ticket", "parameters": {"type": "array"}}, "ticket: its parameters are no object"),
+    ],
+)
+@pytest.mark.parametrize("place", ["owned tools", "injected tools"])
+async def test_check_and_try_name_a_tool_that_no_gateway_offers(
+    folder: Path, tool: dict[str, object], why: str, place: str
+) -> None:
+    brought = {"tools": [{"type": "function", "function": tool}]}
+    at_hello, at_request = (brought, {}) if place == "owned tools" else ({}, brought)
+    hello = {"stages": ["before_llm", "before_tool"], **at_hello}
+    request = {"action": "modify", "request": at_request} if at_request else {"action": "continue"}
+    respond = {"action": "respond", "result": {"for_llm": "done"}}
+    answers = {"hook.hello": hello, "hook.before_llm": request, "hook.before_tool": respond}
+    (folder / "tools.py").write_text(answering(answers))
+    program = ("--", sys.executable, "tools.py")
+    checked = await run(folder, "hooks", "check", "--json", *program)
+    failed = [it for it in json.loads(checked.stdout)["checks"] if it["verdict"] == "FAIL"]
+    assert (checked.returncode, [it["check"] for it in failed], why in failed[0]["what"]) == (1, [place], True)
+    tried = await run(folder, "hooks", "try", "--tool", str(tool["name"]), *program)
+    assert why in tried.stderr.decode()
+
+
+async def test_check_warns_of_a_tool_that_stands_behind_one_of_hookgate_s_own(folder: Path) -> None:
+    tool = {"type": "function", "function": {"name": "grep", "parameters": {"type": "object"}}}
+    respond = {"action": "respond", "result": {"for_llm": "done"}}
+    answers = {"hook.hello": {"stages": ["before_tool"], "tools": [tool]}, "hook.before_tool": respond}
+    (folder / "hooks/child.py").write_text(answering(answers))
+    section = CONFIG.replace('"before_tool", "approve_tool", "after_tool"', '"before_tool"')
+    for more, verdict in (("", "warn"), ('[tools]\nenabled = ["!grep"]\n', "ok")):
+        (folder / "hookgate.toml").write_text(section + more)
+        ended = await run(folder, "hooks", "check", "--json", "child")
+        found = next(it for it in json.loads(ended.stdout)["checks"] if it["check"] == "owned tools")
+        assert (ended.returncode, found["verdict"], "grep" in found["what"]) == (0, verdict, True)
 
 
 async def test_check_says_of_a_hello_that_leaves_out_what_is_configured_what_a_gateway_would(folder: Path) -> None:

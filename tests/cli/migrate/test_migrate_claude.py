@@ -165,6 +165,36 @@ async def test_each_hook_is_a_line_and_what_is_said_of_several_things_is_said_on
     ]
 
 
+async def test_arguments_of_a_program_are_carried_over_and_what_nobody_knows_is_named(tmp_path: Path) -> None:
+    (tmp_path / "my guard.py").write_text("")
+    given = [
+        {"type": "command", "command": "python3", "args": ["my guard.py"], "onFailure": "block"},
+        {"type": "command", "command": "python3", "args": "my guard.py"},
+    ]
+    lines = await told(tmp_path, hooks={"PreToolUse": [{"matcher": "Bash", "hooks": given}]})
+    assert lines[:3] == [
+        "carried over: PreToolUse Bash: `python3 'my guard.py'` at before_tool, approve_tool; kept from tools: "
+        "my guard.py",
+        "notice: hooks.PreToolUse[0].hooks[0].onFailure: left out, nothing here goes by it",
+        "notice: hooks.PreToolUse[0].hooks[1]: left out, its `args` must be an array of strings; nothing that it "
+        "should judge is judged here",
+    ]
+
+
+async def test_what_counts_in_each_project_runs_in_the_one_where_it_is_migrated(tmp_path: Path) -> None:
+    home, work = tmp_path / "home", tmp_path / "work"
+    text = json.dumps({"hooks": {"PreToolUse": [{"matcher": "Bash", "hooks": commands("pwd >&2; exit 2")}]}})
+    for folder in (home, work):
+        (folder / ".claude").mkdir(parents=True)
+        (folder / ".claude/settings.json").write_text(text)
+    (work / ".claude/settings.local.json").write_text(text)
+    files = (home / ".claude/settings.json", ".claude/settings.json", ".claude/settings.local.json")
+    tables = [(await run(work, "migrate", "claude", str(it), home=home)).stdout.decode() for it in files]
+    processes = parse("\n".join(tables), work / "hookgate.toml").hooks.processes
+    assert [*processes] == ["claude_user", "claude", "claude_local"]
+    assert {(it.dir, it.env["CLAUDE_PROJECT_DIR"]) for it in processes.values()} == {(str(work), str(work))}
+
+
 async def test_a_matcher_that_covers_nothing_here_is_named(tmp_path: Path) -> None:
     matched = ("bash", "NotebookEdit|Edit", "Bash(git:*)", "Note.*", "mcp__a__.*|Ed.*", "task", "Wirte")
     hooks = {

@@ -67,6 +67,18 @@ async def test_a_tool_that_a_hook_declares_is_the_hook_s_and_hidden_behind_a_reg
     assert [(line[1], line[-1]) for line in lines] == [("builtin", "-"), ("hook:weather_owned", "builtin")]
 
 
+async def test_a_tool_that_a_hook_declares_and_no_model_could_use_is_said_to_be_refused(tmp_path: Path) -> None:
+    hook(tmp_path, "weather", "")
+    section = hook(tmp_path, "weather_owned", 'intercept = ["before_tool"]')
+    rename(tmp_path / "weather_owned.py", 'city, today."', 'city.", name="the weather"')
+    set_up(tmp_path, section)
+    row = parsed((await tools(tmp_path, "list", "--json")).stdout)["the weather"]
+    assert (row["state"], row["reason"][:30]) == ("refused", "'the weather' is no tool name:")
+    lines = (await tools(tmp_path, "list")).stdout.splitlines()
+    assert lines[lines.index("not started:") + 1].startswith("  the weather  hook:weather_owned  refused: ")
+    assert (await tools(tmp_path, "call", "the weather", '{"city": "Oslo"}')).returncode != 0
+
+
 def rename(file: Path, old: str, new: str) -> None:
     file.write_text(file.read_text().replace(old, new))
 
