@@ -12,17 +12,27 @@ from hookgate.tools.decode import ReadCall
 
 
 def call_audit(batch: Batch, done: Settled) -> CallAudit:
-    """Of one that has its result."""
-    return _audit(batch, done.call, _outcome(done), done.result, done.duration_ns)
+    """Of one that has its result, which is without secrets, as the call of a tool that ran is."""
+    call = done.call if done.by == "tool" else _shown(batch, done.call)
+    return _audit(batch, call, _outcome(done), done.result, done.duration_ns)
 
 
 def cut_off_audit(batch: Batch, call: ReadCall | Settled | Ready) -> CallAudit:
     """Of one whose turn ends first: it has no result, or one that nobody hears of."""
     if isinstance(call, ReadCall):
-        return _audit(batch, call.call if isinstance(call.call, ToolCall) else call.proposed, "cut_off")
-    if isinstance(call, Ready):
-        return _audit(batch, call.call, "cut_off")
-    return _audit(batch, call.call, "cut_off", call.result)
+        return _audit(
+            batch, _shown(batch, call.call if isinstance(call.call, ToolCall) else call.proposed), "cut_off"
+        )
+    result = redacted(batch.redactor, call.result) if isinstance(call, Settled) else None
+    return _audit(batch, _shown(batch, call.call), "cut_off", result)
+
+
+def _shown(batch: Batch, call: ToolCall | ProposedCall) -> ToolCall | ProposedCall:
+    """Without secrets: nobody else has been told of it yet."""
+    if isinstance(call, ToolCall):
+        return presentable(batch.redactor, call)
+    name, arguments = map(batch.redactor.text, (call.name, call.arguments))
+    return replace(call, name=name, arguments=arguments)
 
 
 def _audit(
@@ -32,14 +42,8 @@ def _audit(
     result: ToolResult | None = None,
     duration_ns: int = 0,
 ) -> CallAudit:
-    heard, policy, redactor = batch.step.heard.get(call.id, ()), batch.agent.approvals.revision, batch.redactor
-    # What never ran is told to nobody else, so it is here that its secrets go.
-    if isinstance(call, ToolCall):
-        shown = presentable(redactor, call)
-    else:
-        shown = replace(call, name=redactor.text(call.name), arguments=redactor.text(call.arguments))
-    result = None if result is None else redacted(redactor, result)
-    return CallAudit(batch.id_of(call), batch.step, shown, policy, outcome, result, tuple(heard), duration_ns)
+    heard, policy = batch.step.heard.get(call.id, ()), batch.agent.approvals.revision
+    return CallAudit(batch.id_of(call), batch.step, call, policy, outcome, result, tuple(heard), duration_ns)
 
 
 def _outcome(done: Settled) -> CallOutcome:
