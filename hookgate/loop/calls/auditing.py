@@ -12,8 +12,8 @@ from hookgate.tools.decode import ReadCall
 
 
 def call_audit(batch: Batch, done: Settled) -> CallAudit:
-    """Of one that has its result, which is without secrets, as the call of a tool that ran is."""
-    call = done.call if done.by == "tool" else _shown(batch, done.call)
+    """Of one that has its result, which is without secrets, as a call is that a tool or a hook has answered."""
+    call = done.call if done.by else _shown(batch, done.call)
     return _audit(batch, call, _outcome(done), done.result, done.duration_ns)
 
 

@@ -126,7 +126,7 @@ async def _answered(batch: Batch, verdict: Answered, judges: Chains) -> Settled:
     batch.events.emit(ToolExecStart.of(call), batch.step)
     if wishes:
         await batch.journal.work.finish(batch.claim, batch.id_of(judged), result, 0)
-    return Settled(call, result, by="hook")
+    return Settled(presentable(batch.redactor, call), result, by="hook")
 
 
 async def _permitted(
