@@ -1,11 +1,11 @@
-"""The checks of what a hook answers: hello, the stages, what it does not know, its own tools.
+"""The checks of what a hook answers: hello, the stages, what it does not know.
 
 Each takes a running process and gives one finding; `run.py` turns what is raised into findings.
 """
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable
 from time import monotonic
 
 from hookgate.check.asking import (
@@ -26,7 +26,6 @@ from hookgate.check.golden import (
     changed_numbers,
     changed_texts,
     is_mangled,
-    owned_call,
     question,
 )
 from hookgate.check.mailbox import Answered, ErrorAnswer, Result
@@ -37,11 +36,10 @@ from hookgate.processes.deadlines import overdue
 from hookgate.protocol.codec import encode
 from hookgate.protocol.dataclasses import dataclass
 from hookgate.protocol.errors import BadMessage
-from hookgate.protocol.hook.answers import Continue, Modify, Refuse, Respond
+from hookgate.protocol.hook.answers import Continue, Modify, Refuse
 from hookgate.protocol.hook.hello import Hello, hello_params, parse_hello, undeclared
 from hookgate.protocol.hook.peer import METHOD_NOT_FOUND, notification_frame
 from hookgate.protocol.hook.stages import Stage
-from hookgate.protocol.values import ToolSpec
 
 UNKNOWN_NOTIFICATION = "hook.check_unknown_event"
 FUTURE_MEMBERS = b',"future_member":{"list":[1,null,"x"]},"future_flag":true}'
@@ -259,44 +257,3 @@ def _text_finding(texts: list[str], numbers: list[object]) -> Finding:
     if texts:
         return warned("text", f"came back changed: {texts[0][:60]!r}", "nothing, if the hook means to change it")
     return ok("text", "umlauts, emoji, escapes and integers pass")
-
-
-# --- owned tools --------------------------------------------------------------------------------------------
-
-
-async def probe_owned_tools(hook: Subject, known: Learnt) -> Finding:
-    tools: tuple[ToolSpec, ...] = known.declared.tools if known.declared else ()
-    return await _called("owned tools", tools, hook, known)
-
-
-async def probe_injected_tools(hook: Subject, known: Learnt) -> Finding:
-    """Tools that it adds to a request are called too: a model that reads of one calls it."""
-    declared = {spec.name for spec in known.declared.tools} if known.declared else set[str]()
-    return await _called(
-        "injected tools", [spec for spec in known.injected if spec.name not in declared], hook, known
-    )
-
-
-async def _called(check: str, tools: Sequence[ToolSpec], hook: Subject, known: Learnt) -> Finding:
-    if not tools:
-        return skipped(check, "none declared" if check == "owned tools" else "none added in before_llm")
-    for spec in tools:
-        if problem := known.problem(spec):
-            fix = "no gateway offers such a tool, and no model sees it: mend its name, description or parameters"
-            return failed(check, problem, fix)
-        answered = await ask(hook, owned_call(spec), known.limits.long_s)
-        answer = read_answer(Stage.BEFORE_TOOL, answered)
-        if not isinstance(answer, Respond):
-            what = f"a call of {spec.name} is answered with {answer.action}"
-            fix = "answer calls of a tool that you brought with respond, errors too"
-            came = shown(answered.value) if isinstance(answered, Result) else answer.action
-            return failed(check, what, fix, came, '{"action":"respond","result":{"for_llm":"..."}}')
-    if taken := [spec.name for spec in tools if spec.name in known.taken]:
-        fix = "give it a name of its own, or leave hookgate's out of tools.enabled"
-        return warned(check, f"hookgate's own tool stands before it: {', '.join(taken)}", fix)
-    asked = (
-        ""
-        if known.offer.configured or check != "owned tools"
-        else '; its configuration needs intercept = ["before_tool"]'
-    )
-    return ok(check, f"respond: {', '.join(spec.name for spec in tools)}{asked}")

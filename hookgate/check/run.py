@@ -17,15 +17,14 @@ import trio
 from hookgate.check.advice import advised, not_started
 from hookgate.check.asking import CheckTimeouts, Learnt, NothingToAsk, Offer, WrongAnswer
 from hookgate.check.mailbox import StrayOutput
+from hookgate.check.own_tools import probe_injected_tools, probe_owned_tools
 from hookgate.check.printing import print_json, print_report
 from hookgate.check.probes import (
     PARSE_FIX,
     SPLIT_FIX,
     Probe,
     probe_hello,
-    probe_injected_tools,
     probe_left_out,
-    probe_owned_tools,
     probe_plain_v1,
     probe_separators,
     probe_stage,
