@@ -41,8 +41,9 @@ def say(text: str) -> None:
 
 
 def say_json(value: object) -> int:
-    """One line for programs; the exit status."""
-    sys.stdout.write(f"{encode(value).decode()}\n")
+    """One line for programs, which read UTF-8 whatever the locale is; the exit status."""
+    sys.stdout.flush()
+    sys.stdout.buffer.write(encode(value) + b"\n")
     return 0
 
 

@@ -6,6 +6,7 @@ import gc
 import os
 import sys
 from contextlib import suppress
+from io import TextIOWrapper
 from types import ModuleType
 from typing import cast
 
@@ -17,13 +18,17 @@ collection, and that is an eighth of what messages cost: a turn makes few cycles
 
 def begin() -> None:
     """No collections until `begun`, and nothing of rich, which structlog would import for tracebacks that are not
-    shown; and the three standard streams are there, so that no pipe takes their place."""
+    shown; and the three standard streams are there, so that no pipe takes their place, and take any text."""
     gc.disable()
     # As Python has it for what cannot be imported.
     sys.modules.setdefault(UNWANTED, cast(ModuleType, None))
     for descriptor, name in enumerate(("stdin", "stdout", "stderr")):
         if getattr(sys, name) is None:
             _fill(descriptor, name)
+    # A sign that the locale does not have must not cost the answer; where Python passes bytes through, it stays so.
+    stdout = cast(TextIOWrapper, sys.stdout)
+    if stdout.errors == "strict":
+        stdout.reconfigure(errors="backslashreplace")
 
 
 def _fill(descriptor: int, name: str) -> None:

@@ -41,3 +41,18 @@ def test_what_cannot_be_printed_is_a_line_or_none_and_a_status(tmp_path: Path, w
 
     assert told(f"{line} >/dev/full; echo $? >&2") == "hookgate: output: No space left on device\n1\n"
     assert told(f"({line}; echo $? >&2) | :") == f"{PIPE_CLOSED}\n"
+
+
+@pytest.mark.parametrize("words", ["docs terminal", "hooks explain --tool größe😀 --json"])
+def test_what_the_locale_cannot_write_is_written_out_and_json_is_what_it_is(tmp_path: Path, words: str) -> None:
+    (tmp_path / "hookgate.toml").touch()
+
+    def shown(encoding: str) -> bytes:
+        told = environment(tmp_path) | {"PYTHONIOENCODING": encoding}
+        return run(
+            [*HOOKGATE, *words.split()], env=told, cwd=tmp_path, stdout=PIPE, timeout=DEADLINE_S, check=True
+        ).stdout
+
+    whole = shown("utf-8")
+    assert not whole.isascii()
+    assert shown("ascii") == (whole if "--json" in words else whole.decode().encode("ascii", "backslashreplace"))
