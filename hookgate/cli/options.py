@@ -1,4 +1,4 @@
-"""Options that several groups of commands share. Imports click alone, as every group does."""
+"""Options that several groups of commands share. Imports click and what lays out its help, as every group does."""
 
 from __future__ import annotations
 
@@ -7,11 +7,16 @@ from typing import Any
 
 import click
 
+from hookgate.program.help import Context
+
 
 class Group(click.Group):
     """What each command is for is a whole sentence wherever it stands: help folds it, and a shell shows it."""
 
+    context_class = Context
+
     def add_command(self, cmd: click.Command, name: str | None = None) -> None:
+        cmd.context_class = Context
         first, end, _ = " ".join((cmd.help or "").partition("\n\n")[0].split()).partition(". ")
         cmd.short_help = cmd.short_help or first + end.rstrip()
         super().add_command(cmd, name)

@@ -6,13 +6,12 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, Literal, cast
 
-from click import HelpFormatter
-
 from hookgate.assembly.settings import KeptConversation
 from hookgate.assembly.vendors import VENDORS
 from hookgate.embedding.above import Above, row
 from hookgate.embedding.reasoning import LEVELS
 from hookgate.mistakes import close
+from hookgate.program.help import Help
 from hookgate.protocol.dataclasses import dataclass
 from hookgate.skills import TOOL as SKILL
 
@@ -112,7 +111,7 @@ _USUAL = Above(find_extensions=True, skills=True, context_files=True)
 
 def usage(program: str) -> str:
     """The help, for a program of this name, laid out as that of the other commands."""
-    help_ = HelpFormatter()
+    help_ = Help()
     help_.write_usage(f"{program} rpc", "[FLAGS]")
     help_.write_paragraph()
     with help_.indentation():

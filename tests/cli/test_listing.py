@@ -90,13 +90,12 @@ async def test_the_help_of_hookgate_itself_is_asked_for_as_that_of_its_commands(
     assert b"  -h, --help     Show this message and exit.\n" in long.stdout
 
 
-@pytest.mark.parametrize("width", [50, 80])
+@pytest.mark.parametrize("width", [40, 50, 80])
 def test_no_help_is_wider_than_a_terminal_and_each_says_how_it_is_asked_for(
     width: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    # The help of rpc has no context that could know it.
     monkeypatch.setenv("COLUMNS", str(width))
-    its = {path: click.Context(it, info_name=path, terminal_width=width) for path, _group, it in commands(hookgate)}
+    its = {path: it.context_class(it, info_name=path) for path, _group, it in commands(hookgate)}
     helps = {path: context.command.get_help(context) for path, context in its.items()}
     helps["hookgate rpc"] = usage("hookgate")
     wide = {path: line for path, text in helps.items() for line in text.splitlines() if len(line) > width}
