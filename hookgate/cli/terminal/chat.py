@@ -113,7 +113,7 @@ async def converse(
         # Whoever reads that all has started is warned before a Ctrl-C leaves.
         await nursery.start(_run_interrupts, talk)
         terminal.between(welcome(runtime))
-        keyboard.answers = talk.late
+        keyboard.answers = talk.answers
         runtime.gateway.commands.add(talk.commands().rows())
         nursery.start_soon(_warn_unconfined, runtime, terminal, warned := trio.Event())
         nursery.start_soon(terminal.run)

@@ -69,6 +69,10 @@ class Talk:
         job = session.jobs.current if session is not None and line not in self._waited else None
         return self._keyboard.person and self._terminal.late(line, job.begun_at if job is not None else inf)
 
+    def answers(self, line: str) -> bool:
+        """To the question that stood there, or to a call by its id: neither is anything to say once more."""
+        return self.late(line) or self._runtime.gateway.commands.decides(line)
+
     async def say(self, line: str) -> None:
         typed, commands = line.strip(), self._runtime.gateway.commands
         waited, late = line in self._waited, self.late(line)

@@ -181,6 +181,12 @@ class Commands:
             return None
         return Invocation(inbound, command, rest[0].rstrip() if rest else "")
 
+    def decides(self, text: str) -> bool:
+        """Whether it begins as a decision does, about a call or about what was allowed. It may be called in any
+        thread."""
+        name = (text.split(maxsplit=1) or [""])[0].lower()
+        return any(it.kind == "decision" and name in {f"/{own}" for own in it.names} for it in self._own)
+
     def unknown(self, inbound: Inbound) -> Invocation | None:
         """A message that looks like a command, and whose name is none there: it is answered with that."""
         looks = LOOKS.fullmatch(inbound.text.strip())

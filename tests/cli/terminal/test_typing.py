@@ -367,6 +367,29 @@ async def test_a_search_that_is_left_sends_nothing_and_the_next_question_is_the_
     assert said(server) == ["an old question", "a new one", "an old question"]
 
 
+async def test_a_decision_by_the_id_of_a_call_stands_in_no_history(tmp_path: Path) -> None:
+    wanted = calls(("1", "bash", '{"command": "true"}'))
+    async with (
+        open_model_server(wanted, says("Done.")) as server,
+        open_terminal(configured(tmp_path, server.base_url, RULE), "chat", size=SIZE) as screen,
+    ):
+        await screen.stands(SIZE, last(">"))
+        await screen.type(f"go{ENTER}")
+        await screen.stands(SIZE, lambda rows: rows[-1].endswith("[n]o:"))
+        await screen.type("/Approve \t")
+        await screen.stands(SIZE, lambda rows: re.search(r"/Approve [0-9a-f]{8}$", rows[-1]) is not None)
+        await screen.type(ENTER)
+        await answered(screen, "Done.")
+        await screen.type(f"/deny abcd because of me{ENTER}")
+        await answered(screen, "· There is no such request.")
+        await screen.type(UP)
+        await screen.stands(SIZE, last("> go"))
+        await screen.type(f"{CTRL_C}/quit{ENTER}")
+        assert await screen.ends() == 0
+    kept = (tmp_path / KEPT).read_text().splitlines()
+    assert [json.loads(line) for line in kept] == ["go", "/quit"]
+
+
 @pytest.mark.parametrize(("key", "sent"), [(LEFT, "an o!ld question"), ("\x05", "an old question!")])
 async def test_whoever_moves_in_what_a_search_has_found_goes_on_with_it(tmp_path: Path, key: str, sent: str) -> None:
     async with chat(tmp_path, "One.", "Two.") as (server, screen):

@@ -38,7 +38,7 @@ class Keyboard(Protocol):
     keeps: Callable[[str], bool]
     """Whether a message may be kept for later chats."""
     answers: Callable[[str], bool]
-    """Whether a line is an answer, and no message though no question takes it. It may be called in any thread."""
+    """Whether a line is an answer, though no question takes it: in no history. It may be called in any thread."""
 
     emptied: trio.Event
     """Set when nothing stands in the line any more, where that is seen; the next one is another event."""
