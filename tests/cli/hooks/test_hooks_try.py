@@ -501,7 +501,7 @@ async def test_check_and_try_say_of_an_injected_tool_whose_calls_the_hook_is_not
     folder: Path, intercept: str, stages: dict[str, object], status: int
 ) -> None:
     tool = {"type": "function", "function": {"name": "ticket", "parameters": {"type": "object"}}}
-    answers = {
+    answers: dict[str, dict[str, object]] = {
         "hook.hello": stages,
         "hook.before_llm": {"action": "modify", "request": {"tools": [tool]}},
         "hook.before_tool": {"action": "respond", "result": {"for_llm": "done"}},
