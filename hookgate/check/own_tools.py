@@ -13,6 +13,8 @@ from hookgate.protocol.hook.answers import Respond
 from hookgate.protocol.hook.stages import Stage
 from hookgate.protocol.values import ToolSpec
 
+UNASKED_FIX = "name before_tool in its intercept, and in the stages of its hello where that names any"
+
 
 async def probe_owned_tools(hook: Subject, known: Learnt) -> Finding:
     tools: tuple[ToolSpec, ...] = known.declared.tools if known.declared else ()
@@ -34,6 +36,8 @@ async def _called(check: str, tools: Sequence[ToolSpec], hook: Subject, known: L
         if problem := known.problem(spec):
             fix = "no gateway offers such a tool, and no model sees it: mend its name, description or parameters"
             return failed(check, problem, fix)
+        if Stage.BEFORE_TOOL not in known.offered:
+            return failed(check, f"each call of {spec.name} fails: the hook is not asked at before_tool", UNASKED_FIX)
         answered = await ask(hook, owned_call(spec), known.limits.long_s)
         answer = read_answer(Stage.BEFORE_TOOL, answered)
         if not isinstance(answer, Respond):

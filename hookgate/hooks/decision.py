@@ -193,6 +193,11 @@ def not_responded(hook: str) -> ToolResult:
     return unanswered(hook, "did not respond to the call of its own tool")
 
 
+def not_asked(hook: str) -> ToolResult:
+    """Of a call of its own tool where it does not stand at before_tool."""
+    return unanswered(hook, "takes no before_tool calls")
+
+
 def unanswered(hook: str, what: str) -> ToolResult:
     """The result of a call that the owner of its tool has not answered."""
     reason = f"hook {hook} {what}"

@@ -220,7 +220,7 @@ class Gate:
         owner = spec.owner
         mount = next((it for it in self._walk.chains.at[Stage.BEFORE_TOOL] if it.name == owner), None)
         if mount is None:
-            return decision.unanswered(owner, "takes no before_tool calls")
+            return decision.not_asked(owner)
         match await self._asking.ask(mount, Question(Stage.BEFORE_TOOL, step, call), spec.timeout_s):
             case Respond(result=result):
                 return result

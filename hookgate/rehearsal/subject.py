@@ -20,7 +20,7 @@ from hookgate.protocol.hook.answers import Answer, Failed
 from hookgate.protocol.hook.stages import Question, Stage
 from hookgate.protocol.values import LLMRequest, ToolSpec
 from hookgate.rehearsal.questions import request_of
-from hookgate.rehearsal.verdict import Verdict, judge, judge_owned, unasked
+from hookgate.rehearsal.verdict import Verdict, judge, judge_owned, unasked, unasked_owner
 
 
 @dataclass(frozen=True)
@@ -59,13 +59,18 @@ class Subject:
 
     def unasked(self, question: Question) -> str:
         """Why the gate would not ask it this; empty: it would."""
-        stage, rules = question.stage, self.plan.rules
-        if stage not in rules.stages:
-            return f"{stage} is not in its intercept"
-        if self.process is not None and stage not in self.process.declared.standing(rules.stages):
-            return f"it does not name {stage} in its hello"
         tool = "" if self.owned(question) else question.tool
-        return rules.match.mismatch(question.step, tool, question.model) or ""
+        mismatch = self.plan.rules.match.mismatch(question.step, tool, question.model)
+        return self._elsewhere(question.stage) or mismatch or ""
+
+    def _elsewhere(self, stage: Stage) -> str:
+        """Why it does not stand at a stage; empty: it does."""
+        stages = self.plan.rules.stages
+        if stage not in stages:
+            return f"{stage} is not in its intercept"
+        if self.process is not None and stage not in self.process.declared.standing(stages):
+            return f"it does not name {stage} in its hello"
+        return ""
 
     def owned(self, question: Question) -> ToolSpec | None:
         """The tool of its own that this is a call of; a gateway offers none of a hook that only watches."""
@@ -86,7 +91,8 @@ class Subject:
     async def ask(self, question: Question) -> TimedVerdict:
         """What it says, and what that counts for; one that is not there fails, as in a gateway."""
         if why := self.unasked(question):
-            return TimedVerdict(unasked(question, why))
+            lost = self.owned(question) and self._elsewhere(question.stage)
+            return TimedVerdict(unasked_owner(self.plan.name, question) if lost else unasked(question, why))
         began = perf_counter_ns()
         answer = await self.answer(question)
         took = perf_counter_ns() - began

@@ -108,6 +108,12 @@ def unasked(question: Question, why: str) -> Verdict:
     return Verdict("allowed", Continue(), question.subject, question.subject, unasked=why)
 
 
+def unasked_owner(name: str, question: Question) -> Verdict:
+    """Of the call of its own tool where it does not stand at before_tool: nobody can run it."""
+    before, reads = question.subject, decision.not_asked(name).for_llm
+    return Verdict("unanswered", Continue(), before, before, owned=True, model_reads=reads)
+
+
 def decided(answer: Answer, *, changed: bool) -> Decision:
     match answer:
         case Deny() | Refuse() | Drop() | Abort() | Failed():

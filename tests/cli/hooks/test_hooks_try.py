@@ -490,6 +490,35 @@ async def test_check_calls_a_tool_that_is_injected_and_shows_what_came_beside_wh
 
 
 @pytest.mark.parametrize(
+    ("intercept", "stages", "status"),
+    [
+        ('"before_llm"', {}, 1),
+        ('"before_llm", "before_tool"', {"stages": ["before_llm"]}, 1),
+        ('"before_llm", "before_tool"', {}, 0),
+    ],
+)
+async def test_check_and_try_say_of_an_injected_tool_whose_calls_the_hook_is_not_asked_about_that_they_fail(
+    folder: Path, intercept: str, stages: dict[str, object], status: int
+) -> None:
+    tool = {"type": "function", "function": {"name": "ticket", "parameters": {"type": "object"}}}
+    answers: dict[str, dict[str, object]] = {
+        "hook.hello": stages,
+        "hook.before_llm": {"action": "modify", "request": {"tools": [tool]}},
+        "hook.before_tool": {"action": "respond", "result": {"for_llm": "done"}},
+    }
+    (folder / "hooks/child.py").write_text(answering(answers))
+    text = CONFIG.replace('"before_tool", "approve_tool", "after_tool"', intercept)
+    (folder / "hookgate.toml").write_text(text.replace('"deny"', '"continue"').replace('["arguments"]', '["tools"]'))
+    checked = await run(folder, "hooks", "check", "child", "--json")
+    found = {it["check"]: it for it in json.loads(checked.stdout)["checks"]}["injected tools"]
+    fails, words = bool(status), "each call of ticket fails: the hook is not asked at before_tool"
+    assert (checked.returncode, found["verdict"] == "FAIL", found["what"] == words) == (status, fails, fails), found
+    asked = await tried(folder, "--tool", "ticket")
+    reads = "unanswered, and the model reads: ERROR (fatal) child: hook child takes no before_tool calls"
+    assert (asked.returncode, reads in asked.stdout.decode()) == (status, fails), asked
+
+
+@pytest.mark.parametrize(
     ("tool", "why"),
     [
         ({"name": "open ticket"}, "'open ticket' is no tool name"),
