@@ -171,6 +171,9 @@ def outcome(question: Question, said: Mapping[str, Any], *, owned: bool = False)
             return Outcome("answered", rest)
         case {"action": "ask"}:
             return Outcome("asked", rest)
+        case {"action": "abort_turn" | "hard_abort" as action}:
+            # What else the turn would do ends with it.
+            return Outcome("denied", {**rest, "by": action})
         case _:
             return Outcome("denied", rest)
 

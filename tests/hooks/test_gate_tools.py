@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import replace
-from typing import cast
 
 import pytest
 import trio
@@ -164,7 +163,8 @@ async def test_an_owner_that_is_gone_or_takes_no_calls_is_named_too() -> None:
     spec = replace(WEATHER, provider="hook:sky")
     leaving_out = _owner("sky", Respond(ToolResult("sunny")))
     # It has declared it, and says that it is not to be asked there.
-    cast(InsideHook, leaving_out.hook).declared = Hello(stages=frozenset({Stage.BEFORE_LLM}))
+    assert isinstance(leaving_out.hook, InsideHook)
+    leaving_out.hook.declared = Hello(stages=frozenset({Stage.BEFORE_LLM}))
     for gate in (gate_of(), gate_of(_owner("sky", CONTINUE, Stage.BEFORE_LLM)), gate_of(leaving_out)):
         result = await gate.answer_owned(STEP, CALL, spec)
         assert (result.is_error, "hook sky takes no before_tool calls" in result.for_llm) == (True, True)

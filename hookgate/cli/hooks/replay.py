@@ -92,7 +92,8 @@ def _worded(outcome: Outcome) -> str:
         case "allowed":
             return "allowed"
         case "denied" if outcome.reason:
-            return f"denied ({cut(printable(outcome.reason))})"
+            by = f" by {outcome.detail['by']}" if "by" in outcome.detail else ""
+            return f"denied{by} ({cut(printable(outcome.reason))})"
         case decision:
             shown = cut(printable(encode(outcome.detail).decode()))
             return decision if shown == "{}" else f"{decision} {shown}"

@@ -24,6 +24,7 @@ from tests.serve.started import serving
 
 CHILD = Path(__file__).parents[2] / "children" / "hook.py"
 DENIED = {"action": "deny_tool", "reason": "no"}
+ABORTED = {"action": "abort_turn", "reason": "no"}
 CONTINUE = {"action": "continue"}
 RESPOND = {"action": "respond", "result": {"for_llm": "tea"}}
 RESPOND_ERROR = {"action": "respond", "result": {"for_llm": "no tea", "is_error": True}}
@@ -140,7 +141,9 @@ async def test_a_recording_that_is_ended_before_any_call_is_not_in_the_way_of_th
         (DENIED, CONTINUE, True, "NOW ALLOWED  before_tool bash: denied (no) -> allowed"),
         ({"action": "ask", "ask": {}}, CONTINUE, True, "NOW ALLOWED  before_tool bash: asked"),
         (CONTINUE, DENIED, False, "before_tool bash: allowed -> denied (no)"),
-        (DENIED, {"action": "abort_turn", "reason": "no"}, False, ""),
+        (DENIED, ABORTED, False, "before_tool bash: denied (no) -> denied by abort_turn (no)"),
+        (ABORTED, DENIED, False, "before_tool bash: denied by abort_turn (no) -> denied (no)"),
+        (ABORTED, CONTINUE, True, "NOW ALLOWED  before_tool bash: denied by abort_turn (no) -> allowed"),
         (CONTINUE, RESPOND, False, "allowed -> answered"),
         (RESPOND_ERROR, RESPOND, False, "answered"),
         (DENIED, RESPOND_ERROR, False, "denied (no) -> answered"),
