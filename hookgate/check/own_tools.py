@@ -32,7 +32,7 @@ async def probe_injected_tools(hook: Subject, known: Learnt) -> Finding:
 async def _called(check: str, tools: Sequence[ToolSpec], hook: Subject, known: Learnt) -> Finding:
     if not tools:
         return skipped(check, "none declared" if check == "owned tools" else "none added in before_llm")
-    for spec in tools:
+    for spec in (it for it in tools if it.name not in known.taken):
         if problem := known.problem(spec):
             fix = "no gateway offers such a tool, and no model sees it: mend its name, description or parameters"
             return failed(check, problem, fix)

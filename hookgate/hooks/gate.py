@@ -219,7 +219,7 @@ class Gate:
         """Run an injected tool: its owner's before_tool, with the tool's own timeout, must respond."""
         owner = spec.owner
         mount = next((it for it in self._walk.chains.at[Stage.BEFORE_TOOL] if it.name == owner), None)
-        if mount is None:
+        if mount is None or not mount.stands_at(Stage.BEFORE_TOOL):
             return decision.not_asked(owner)
         match await self._asking.ask(mount, Question(Stage.BEFORE_TOOL, step, call), spec.timeout_s):
             case Respond(result=result):

@@ -32,9 +32,9 @@ class Outcome:
 
     @property
     def error(self) -> bool:
-        """It is answered with a failure, or not at all: as with a denial, nothing is had of the call."""
+        """It is answered with a failure: as with a denial, nothing is had of the call."""
         result = self.detail.get("result")
-        return self.decision == "unanswered" or (isinstance(result, Mapping) and result.get("is_error") is True)
+        return isinstance(result, Mapping) and result.get("is_error") is True
 
 
 @dataclass(frozen=True)
@@ -49,7 +49,8 @@ class Difference:
 
     @property
     def looser(self) -> bool:
-        """What was denied, asked about, or answered without being run, goes on now."""
+        """What was denied, asked about, or answered without being run, goes on now. Of a tool that the hook brings
+        a recording does not say that it had it: another hook's of the same name would run."""
         if self.before.decision == "answered":
             return self.after.decision in ("allowed", "changed")
         return self.before.decision in HELD and self.after.decision not in HELD and not self.after.error
@@ -87,6 +88,7 @@ class Replay:
     of: str
     tell: Callable[[Deviation], None]
     telling: Telling
+    taken: frozenset[str] = frozenset()
     tally: Tally = field(default_factory=Tally)
     _in_a_row: int = 0
 
@@ -95,7 +97,7 @@ class Replay:
         of whatever the lines come from."""
         calls = self._calls(lines)
         while self._in_a_row < MOST_IN_A_ROW and (first := next(calls, None)) is not None:
-            async with open_subject(self.plan, self.telling) as subject:
+            async with open_subject(self.plan, self.telling, self.taken) as subject:
                 if subject.absent:
                     self._gone(first, subject.absent)
                     self._in_a_row = MOST_IN_A_ROW
@@ -169,6 +171,9 @@ def outcome(question: Question, said: Mapping[str, Any], *, owned: bool = False)
             return Outcome("answered", rest)
         case {"action": "ask"}:
             return Outcome("asked", rest)
+        case {"action": "abort_turn" | "hard_abort" as action}:
+            # What else the turn would do ends with it.
+            return Outcome("denied", {**rest, "by": action})
         case _:
             return Outcome("denied", rest)
 

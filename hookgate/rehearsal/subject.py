@@ -43,11 +43,13 @@ class TimedVerdict:
 @dataclass(frozen=True)
 class Subject:
     """One process of a hook, or why there is none. `plan`: as it is configured, or as its command line alone is
-    taken; `added`: the tools that it has put into requests so far."""
+    taken; `taken`: names of tools that hookgate has itself, which stand before any that a hook brings; `added`: the
+    tools that it has put into requests so far."""
 
     plan: Plan
     process: HookProcess | None
     absent: str = ""
+    taken: frozenset[str] = frozenset()
     added: dict[str, ToolSpec] = field(default_factory=dict[str, ToolSpec])
 
     @property
@@ -76,7 +78,7 @@ class Subject:
         """The tool of its own that this is a call of; a gateway offers none of a hook that only watches."""
         if self.process is None or self.plan.rules.mode != "enforce" or question.stage is not Stage.BEFORE_TOOL:
             return None
-        return self.brought(question.tool)
+        return None if question.tool in self.taken else self.brought(question.tool)
 
     def brought(self, tool: str) -> ToolSpec | None:
         """What it says of a tool, in its hello or in a request so far."""
@@ -110,7 +112,7 @@ class Subject:
 
 
 @asynccontextmanager
-async def open_subject(plan: Plan, telling: Telling) -> AsyncGenerator[Subject]:
+async def open_subject(plan: Plan, telling: Telling, taken: frozenset[str]) -> AsyncGenerator[Subject]:
     """Started and introduced, or with the reason why not. Leaving stops its whole process group and reaps it."""
     assert isinstance(plan.spec, ProcessSpec)  # noqa: S101 - extensions have another wire
     async with open_rounds() as rounds, AsyncExitStack() as stack:
@@ -118,6 +120,6 @@ async def open_subject(plan: Plan, telling: Telling) -> AsyncGenerator[Subject]:
             opening = open_process(plan.spec, rounds, telling.stderr, telling.late)
             process = await stack.enter_async_context(opening)
         except HelloFailed as error:
-            yield Subject(plan, None, str(error))
+            yield Subject(plan, None, str(error), taken)
             return
-        yield Subject(plan, process)
+        yield Subject(plan, process, taken=taken)

@@ -161,7 +161,11 @@ async def test_an_owner_that_does_not_respond_is_named_in_a_clear_error(answer: 
 
 async def test_an_owner_that_is_gone_or_takes_no_calls_is_named_too() -> None:
     spec = replace(WEATHER, provider="hook:sky")
-    for gate in (gate_of(), gate_of(_owner("sky", CONTINUE, Stage.BEFORE_LLM))):
+    leaving_out = _owner("sky", Respond(ToolResult("sunny")))
+    # It has declared it, and says that it is not to be asked there.
+    assert isinstance(leaving_out.hook, InsideHook)
+    leaving_out.hook.declared = Hello(stages=frozenset({Stage.BEFORE_LLM}))
+    for gate in (gate_of(), gate_of(_owner("sky", CONTINUE, Stage.BEFORE_LLM)), gate_of(leaving_out)):
         result = await gate.answer_owned(STEP, CALL, spec)
         assert (result.is_error, "hook sky takes no before_tool calls" in result.for_llm) == (True, True)
 

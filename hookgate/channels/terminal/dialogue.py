@@ -56,6 +56,8 @@ UNKNOWN = "{} is none of the answers, so nothing is decided yet."
 MAX_TYPED = 40
 _WORDS = frozenset(("n", "no", "r", "reveal", "v", "view", "w", "whole"))
 """Those that any question may take."""
+_SAYS_WHY = re.compile(r"(?:n[\s,:.!]|no[\s,:.!]+because\b).*", re.IGNORECASE | re.DOTALL)
+"""A no with its reason, as no message begins. One may begin with `no, `."""
 _SAYS_NO = re.compile(r"no?(?:[\s,:.!]+(.*))?", re.IGNORECASE | re.DOTALL)
 
 
@@ -67,8 +69,9 @@ class Answers:
     words: Mapping[str, str]
 
     def knows(self, typed: str) -> bool:
-        """Whether this is one of the words for a question, and nothing else."""
-        return (word := typed.rstrip().lower()) in self.words or word in _WORDS
+        """Whether this is one of the words for a question, a no with its reason among them, and nothing else."""
+        word = typed.rstrip().lower()
+        return word in self.words or word in _WORDS or _SAYS_WHY.fullmatch(word) is not None
 
 
 YES_OR_NO = Answers({"y": "yes", "yes": "yes"})

@@ -7,7 +7,7 @@ from dataclasses import asdict
 import trio
 
 from hookgate.cli.hooks.preparing import prepared
-from hookgate.cli.hooks.subjects import Named, plan_of, quiet, telling
+from hookgate.cli.hooks.subjects import Named, own_tools, plan_of, quiet, telling
 from hookgate.cli.hooks.trying import About, question_of
 from hookgate.cli.hooks.wording import call_of
 from hookgate.cli.printing import failed, say, say_json
@@ -30,7 +30,7 @@ async def bench_hook(named: Named, about: About, calls: int, *, as_json: bool) -
     plan, config = plan_of(named)
     question = question_of(config, about)
     rows: list[_Row] = []
-    async with open_subject(plan, telling(named, plan)) as subject:
+    async with open_subject(plan, telling(named, plan), own_tools(config)) as subject:
         question, _ = await prepared(config, subject, question, recorded=about.file is not None)
         if why := subject.absent or subject.unasked(question):
             return failed(f"{plan.name}: {why}")

@@ -4,14 +4,12 @@ from __future__ import annotations
 
 import sys
 
-from hookgate.assembly.preflight.check import built_in
 from hookgate.check.run import LIMITS, CheckTimeouts, Offer, Report, check, print_json, print_report
 from hookgate.cli.hooks.extension import extension_report
-from hookgate.cli.hooks.subjects import Named, plan_of, say_late, spec_of
+from hookgate.cli.hooks.subjects import Named, own_tools, plan_of, say_late, spec_of
 from hookgate.hooks.children.mounts import Plan
 from hookgate.hooks.children.process import ProcessSpec
 from hookgate.protocol.dataclasses import replace
-from hookgate.protocol.hook.match import Globs
 from hookgate.tools.schema.spec import spec_problem
 
 
@@ -28,9 +26,8 @@ async def _checked(named: Named) -> Report:
     plan, config = plan_of(named)
     spec, late = spec_of(plan), say_late(named, plan)
     limits, offer = (_started(spec), Offer()) if named.is_program else (_limits(plan, spec), _offer(plan, spec))
-    enabled = Globs(config.tools.enabled)
-    taken = frozenset(name for name in built_in().snapshot().tools if enabled.covers(name))
-    return await check(spec.command, spec.environment, spec.directory, limits, offer, late, spec_problem, taken)
+    program = (spec.command, spec.environment, spec.directory)
+    return await check(*program, limits, offer, late, spec_problem, own_tools(config))
 
 
 def _started(spec: ProcessSpec) -> CheckTimeouts:

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from hookgate.channels.printable import printable
 from hookgate.cli.hooks.recorded import recorded_in
-from hookgate.cli.hooks.subjects import Named, plan_of, quiet, telling
+from hookgate.cli.hooks.subjects import Named, own_tools, plan_of, quiet, telling
 from hookgate.cli.hooks.wording import cut, subject_of
 from hookgate.cli.printing import counted, say, say_json
 from hookgate.config import ConfigError
@@ -36,12 +36,12 @@ async def replay_file(file: Path, named: Named, of: str, passing: Passing, *, as
     """The exit status. Raises ConfigError."""
     quiet()
     hook = _chosen(file, _calls(file), of or named.name, told=bool(of))
-    plan, _ = plan_of(named)
+    plan, config = plan_of(named)
 
     def tell(told: Deviation) -> None:
         say_json(_members(told)) if as_json else say(_line(told, file))
 
-    tally = await Replay(plan, hook, tell, telling(named, plan)).run(recorded_in(file))
+    tally = await Replay(plan, hook, tell, telling(named, plan), own_tools(config)).run(recorded_in(file))
     status = passing.status(tally)
     if as_json:
         say_json({"hook": hook, "passed": not status, **vars(tally)})
@@ -82,7 +82,7 @@ def _line(told: Deviation, file: Path) -> str:
         case Difference(recorded=recorded):
             about = f"{recorded.question.stage} {recorded.question.tool}".rstrip()
             now = f"{_worded(told.after)}{_why(told)}"
-            mark = "NOW ALLOWED  " if told.looser else ""
+            mark = ("NOT HELD  " if told.after.decision == "unanswered" else "NOW ALLOWED  ") if told.looser else ""
             said = f"\n    {subject_of(recorded.question)}"
             return f"{file}:{recorded.line}: {mark}{about}: {_worded(told.before)} -> {now}{said}"
 
@@ -92,13 +92,16 @@ def _worded(outcome: Outcome) -> str:
         case "allowed":
             return "allowed"
         case "denied" if outcome.reason:
-            return f"denied ({cut(printable(outcome.reason))})"
+            by = f" by {outcome.detail['by']}" if "by" in outcome.detail else ""
+            return f"denied{by} ({cut(printable(outcome.reason))})"
         case decision:
             shown = cut(printable(encode(outcome.detail).decode()))
             return decision if shown == "{}" else f"{decision} {shown}"
 
 
 def _why(told: Difference) -> str:
+    if told.looser and told.after.decision == "unanswered":
+        return ", or run where the tool is not its own"
     if told.failed:
         return f", since it gave no usable answer: {printable(told.failed)}"
     return f", since it is not asked: {printable(told.unasked)}" if told.unasked else ""

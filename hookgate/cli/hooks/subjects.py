@@ -11,6 +11,7 @@ from hookgate import config as configuration
 from hookgate.assembly.hooks.guards import GUARD
 from hookgate.assembly.hooks.opening import process_spec, rules
 from hookgate.assembly.logs.opening import set_up_logs
+from hookgate.assembly.preflight.check import built_in
 from hookgate.channels.printable import printable
 from hookgate.cli.printing import complain
 from hookgate.config import ConfigError
@@ -22,6 +23,7 @@ from hookgate.processes.child import Late
 from hookgate.processes.interpreters import INTERPRETERS, PROJECT_TOOLS, program_name
 from hookgate.processes.last_words import WARNING
 from hookgate.protocol.dataclasses import dataclass, replace
+from hookgate.protocol.hook.match import Globs
 from hookgate.protocol.hook.stages import Stage
 from hookgate.protocol.zot.names import EXTENSION
 from hookgate.rehearsal.subject import Telling
@@ -54,6 +56,12 @@ def plan_of(named: Named) -> tuple[Plan, Config]:
     if not named.is_program:
         return _configured(named)
     return Plan(_program(named), Rules(stages=ALL_STAGES)), Config()
+
+
+def own_tools(config: Config) -> frozenset[str]:
+    """Names of hookgate's own, which a hook's of the same name stands behind."""
+    enabled = Globs(config.tools.enabled)
+    return frozenset(name for name in built_in().snapshot().tools if enabled.covers(name))
 
 
 ALL_STAGES = frozenset(Stage)

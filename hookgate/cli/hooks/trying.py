@@ -13,7 +13,7 @@ from hookgate.check.advice import about_node
 from hookgate.cli.hooks.explain import step_of
 from hookgate.cli.hooks.preparing import left_unfit, prepared
 from hookgate.cli.hooks.recorded import recorded_in
-from hookgate.cli.hooks.subjects import Named, plan_of, quiet, telling
+from hookgate.cli.hooks.subjects import Named, own_tools, plan_of, quiet, telling
 from hookgate.cli.hooks.wording import call_of
 from hookgate.cli.printing import complain, say, say_json
 from hookgate.config import ConfigError
@@ -62,7 +62,7 @@ async def try_hook(named: Named, about: About, *, as_json: bool) -> int:
         told.stderr(lines)
         heard.extend(lines)
 
-    async with open_subject(plan, replace(told, stderr=take)) as subject:
+    async with open_subject(plan, replace(told, stderr=take), own_tools(config)) as subject:
         question, unfit = await prepared(config, subject, question, recorded=about.file is not None)
         asked = await subject.ask(question)
         left = left_unfit(config, subject, question, asked.verdict)

@@ -24,6 +24,7 @@ from tests.serve.started import serving
 
 CHILD = Path(__file__).parents[2] / "children" / "hook.py"
 DENIED = {"action": "deny_tool", "reason": "no"}
+ABORTED = {"action": "abort_turn", "reason": "no"}
 CONTINUE = {"action": "continue"}
 RESPOND = {"action": "respond", "result": {"for_llm": "tea"}}
 RESPOND_ERROR = {"action": "respond", "result": {"for_llm": "no tea", "is_error": True}}
@@ -140,7 +141,9 @@ async def test_a_recording_that_is_ended_before_any_call_is_not_in_the_way_of_th
         (DENIED, CONTINUE, True, "NOW ALLOWED  before_tool bash: denied (no) -> allowed"),
         ({"action": "ask", "ask": {}}, CONTINUE, True, "NOW ALLOWED  before_tool bash: asked"),
         (CONTINUE, DENIED, False, "before_tool bash: allowed -> denied (no)"),
-        (DENIED, {"action": "abort_turn", "reason": "no"}, False, ""),
+        (DENIED, ABORTED, False, "before_tool bash: denied (no) -> denied by abort_turn (no)"),
+        (ABORTED, DENIED, False, "before_tool bash: denied by abort_turn (no) -> denied (no)"),
+        (ABORTED, CONTINUE, True, "NOW ALLOWED  before_tool bash: denied by abort_turn (no) -> allowed"),
         (CONTINUE, RESPOND, False, "allowed -> answered"),
         (RESPOND_ERROR, RESPOND, False, "answered"),
         (DENIED, RESPOND_ERROR, False, "denied (no) -> answered"),
@@ -248,18 +251,38 @@ async def test_a_hook_whose_answers_count_no_more_lets_pass_what_it_held(tmp_pat
     [
         (CONTINUE, CONTINUE, "none answered differently"),
         (RESPOND, CONTINUE, '{"result":{"for_llm":"tea"}} -> unanswered\n'),
-        (DENIED, CONTINUE, "before_tool bash: denied (no) -> unanswered\n"),
-        (CONTINUE, RESPOND, "before_tool bash: unanswered -> answered"),
+        (
+            DENIED,
+            CONTINUE,
+            "NOT HELD  before_tool ticket: denied (no) -> unanswered, or run where the tool is not its",
+        ),
+        (CONTINUE, RESPOND, "before_tool ticket: unanswered -> answered"),
     ],
 )
-async def test_nothing_goes_on_where_the_call_of_a_tool_of_its_own_is_unanswered(
+async def test_the_call_of_a_tool_of_its_own_may_be_unanswered_but_not_be_held_no_more(
     tmp_path: Path, before: Mapping[str, Any], now: Mapping[str, Any], words: str
 ) -> None:
-    tool = {"type": "function", "function": {"name": "bash", "parameters": {"type": "object"}}}
-    (tmp_path / "calls.jsonl").write_text(call(before, do="answer", result=now) + "\n")
+    """The recording does not say whether another hook's tool of this name would run."""
+    tool = {"type": "function", "function": {"name": "ticket", "parameters": {"type": "object"}}}
+    asked = call(before, do="answer", result=now).replace('"bash"', '"ticket"')
+    (tmp_path / "calls.jsonl").write_text(asked + "\n")
     program = (sys.executable, str(CHILD), "plain", json.dumps({"stages": ["before_tool"], "tools": [tool]}))
     ended = await run(tmp_path, "hooks", "replay", "calls.jsonl", "--", *program)
-    assert (ended.returncode, words in ended.stdout.decode()) == (0, True), ended
+    assert (ended.returncode, words in ended.stdout.decode()) == (int("NOT HELD" in words), True), ended
+
+
+async def test_a_tool_of_hookgate_s_own_stands_before_one_that_a_hook_declares_under_its_name(tmp_path: Path) -> None:
+    tool = {"type": "function", "function": {"name": "bash", "parameters": {"type": "object"}}}
+    hello = json.dumps({"stages": ["before_tool"], "tools": [tool]})
+    (tmp_path / "calls.jsonl").write_text(call(DENIED) + "\n")
+    program = ("--", sys.executable, str(CHILD), "plain", hello)
+    ended = await run(tmp_path, "hooks", "replay", "calls.jsonl", *program)
+    assert (ended.returncode, b"NOW ALLOWED  before_tool bash: denied (no) -> allowed" in ended.stdout) == (1, True)
+    tried = await run(tmp_path, "hooks", "try", "--tool", "bash", "--args", '{"command": "ls"}', *program)
+    assert (tried.returncode, b"unanswered" in tried.stdout) == (0, False), tried
+    checked = json.loads((await run(tmp_path, "hooks", "check", "--json", *program)).stdout)["checks"]
+    [found] = [it for it in checked if it["check"] == "owned tools"]
+    assert (found["verdict"], found["what"]) == ("warn", "hookgate's own tool stands before it: bash")
 
 
 async def test_broken_lines_are_named_and_other_events_passed_over(tmp_path: Path) -> None:

@@ -227,22 +227,23 @@ async def test_an_answer_to_what_a_turn_has_not_asked_yet_is_no_message_and_stan
         await screen.stands(SIZE, last(">"))
         await screen.type(f"hello{ENTER}")
         await screen.stands(SIZE, lambda rows: any("writing a call of bash" in row for row in rows))
-        for word in ("y", "Session", "no"):
+        for word in ("y", "Session", "no", "n because I am late", "N, later", "no because of it"):
             await screen.type(word + ENTER)
             told = f'"{word}" answered no question and is not sent'
             await screen.stands(SIZE, lambda rows, told=told: any(told in row for row in rows))
-        # One of what a model may have offered.
-        await screen.type(f"1{ENTER}")
-        await screen.stands(SIZE, lambda rows: any("waits for its end" in row for row in rows))
+        # One of what a model may have offered, and what a message may begin with.
+        await screen.type(f"1{ENTER}no, two{ENTER}")
+        await screen.stands(SIZE, lambda rows: sum("waits for its end" in row for row in rows) == 2)
         await screen.type(f"/stop{ENTER}")
         await answered(screen, "Read.")
-        await screen.type(UP * 3)
+        await answered(screen, "Read.")
+        await screen.type(UP * 4)
         await screen.stands(SIZE, last("> hello"))
         await screen.type(f"{CTRL_U}/quit{ENTER}")
         assert await screen.ends() == 0
-    assert said(server) == ["hello", "1"]
+    assert said(server) == ["hello", "1", "no, two"]
     written = [json.loads(line) for line in (tmp_path / KEPT).read_text().splitlines()]
-    assert written == ["hello", "1", "/stop", "/quit"]
+    assert written == ["hello", "1", "no, two", "/stop", "/quit"]
 
 
 async def test_a_yes_to_what_the_model_asks_itself_may_be_typed_before_it_has_ended(tmp_path: Path) -> None:
