@@ -44,8 +44,9 @@ class Watched(Group):
     still being imported, or where it has no say about it."""
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        # A shell wants to know what may follow, not what is wrong.
         with written():
-            return super().parse_args(ctx, own_words(args, self))
+            return super().parse_args(ctx, args if ctx.resilient_parsing else own_words(args, self))
 
     def list_commands(self, ctx: click.Context) -> list[str]:
         return sorted({*super().list_commands(ctx), *ELSEWHERE})

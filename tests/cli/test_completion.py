@@ -62,6 +62,15 @@ async def offered(folder: Path, *words: str, shell: str = "zsh") -> list[str]:
     return lines[1::3] if shell == "zsh" else [line.split(",")[1].split("\t")[0] for line in lines]
 
 
+@pytest.mark.parametrize("flag", ["--config", "--plain", "--once", "-c", "--session=a", "-e", "--rpc", "--json"])
+@pytest.mark.parametrize("shell", ["bash", "zsh", "fish"])
+async def test_a_shell_that_asks_behind_an_option_of_a_command_hears_of_no_mistake(
+    tmp_path: Path, flag: str, shell: str
+) -> None:
+    """The child's failure would raise."""
+    assert "chat" in await offered(tmp_path, flag, "ch", shell=shell)
+
+
 def installed(shell: str) -> str:
     found = shutil.which(shell)
     if found is None:
