@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from hookgate.protocol.values import Json, JsonObject
+from hookgate.protocol.values.models import THINKING
 
 LEVELS = ("minimum", "low", "medium", "high", "xhigh", "max")
 OFF = ("off", "")
@@ -20,7 +21,6 @@ _BUDGETS: Mapping[str, int] = {
 _EFFORTS: Mapping[str, str] = {"minimum": "minimal", "max": "xhigh"}
 ANSWER_TOKENS = 8192
 """What is left for the answer: the budget for thinking counts against the limit of the whole reply."""
-_OURS = ("reasoning_effort", "thinking")
 
 
 def leveled(reasoning: str) -> str:
@@ -48,12 +48,12 @@ def fitting(options: JsonObject, kind: str) -> JsonObject:
 
 
 def _said(options: JsonObject) -> JsonObject:
-    return {name: options[name] for name in _OURS if name in options}
+    return {name: options[name] for name in THINKING if name in options}
 
 
 def reasoned(options: JsonObject, kind: str, reasoning: str) -> JsonObject:
     """The options with this level instead of any other; `kind` of the provider."""
-    rest: dict[str, Json] = {name: value for name, value in options.items() if name not in _OURS}
+    rest: dict[str, Json] = {name: value for name, value in options.items() if name not in THINKING}
     match kind:
         case _ if not reasoning:
             return rest

@@ -55,6 +55,11 @@ class Difference:
             return self.after.decision in ("allowed", "changed")
         return self.before.decision in HELD and self.after.decision not in HELD and not self.after.error
 
+    @property
+    def uncertain(self) -> bool:
+        """It goes on where the tool is not the hook's own, and fails where it is."""
+        return self.looser and self.after.decision == "unanswered"
+
 
 @dataclass(frozen=True)
 class Gone:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 
 from hookgate.approvals.people import ROLE
 from hookgate.assembly.preflight.faults import Fault, wants
@@ -14,6 +14,17 @@ from hookgate.sections.section import KNOWN_CHANNELS, MatchSection
 
 _OWN = ("cli", "rpc", "acp")
 """Channels that nobody configures."""
+
+
+def matches_of(config: Config) -> Mapping[str, MatchSection]:
+    """What hooks, rules and extensions are for, by the place where it stands."""
+    hooks = {f"hooks.processes.{name}.match": it.match for name, it in config.hooks.processes.items()}
+    rules = {f"approvals.{number}": rule for number, rule in enumerate(config.approvals)}
+    return {
+        **hooks,
+        **rules,
+        **{f"zot.extensions.{name}.match": it.match for name, it in config.zot.extensions.items()},
+    }
 
 
 def words_of_people(
@@ -60,10 +71,7 @@ def unknown_places(config: Config) -> Iterator[str]:
 
 def _names_for_ids(config: Config) -> Iterator[str]:
     ids = {id_.partition(":")[2] for person in config.people.values() for id_ in person.ids}
-    matches = {f"hooks.processes.{name}.match": it.match for name, it in config.hooks.processes.items()}
-    matches |= {f"zot.extensions.{name}.match": it.match for name, it in config.zot.extensions.items()}
-    matches |= {f"approvals.{number}": rule for number, rule in enumerate(config.approvals)}
-    for place, match in matches.items():
+    for place, match in matches_of(config).items():
         for pattern in match.senders:
             if (name := pattern.removeprefix("!")) in config.people and name not in ids:
                 own = " or ".join(repr(it.partition(":")[2]) for it in config.people[name].ids)

@@ -13,7 +13,7 @@ from pathlib import Path
 from hookgate import config as configuration
 from hookgate.approvals.people import USUAL_ROLE
 from hookgate.assembly.hooks.opening import plans
-from hookgate.assembly.preflight.addressing import routes_faults, unknown_places, words_of_people
+from hookgate.assembly.preflight.addressing import matches_of, routes_faults, unknown_places, words_of_people
 from hookgate.assembly.preflight.faults import Fault, wants
 from hookgate.assembly.preflight.startable import missing
 from hookgate.extensions.discovery import Places, look
@@ -125,17 +125,14 @@ def strange_names(config: Config) -> Iterator[str]:
     for place, patterns in _patterns(config).items():
         why_of = known.unmatched if place in _BY_NAMES else known.stranger
         yield from (f"{place}: {it!r} {why}" for it in patterns if (why := why_of(it)))
-    matches = {f"hooks.processes.{name}.match": it.match for name, it in config.hooks.processes.items()}
-    rules = {f"approvals.{number}": rule for number, rule in enumerate(config.approvals)}
-    channels = (*KNOWN_CHANNELS, *config.channels)
-    extensions = {f"zot.extensions.{name}.match": it.match for name, it in config.zot.extensions.items()}
+    matches, channels = matches_of(config), (*KNOWN_CHANNELS, *config.channels)
     wishes = {f"tools.preferences.{number}": it for number, it in enumerate(config.tools.preferences)}
     routes = {f"routes.{number}": it for number, it in enumerate(config.routes)}
-    for place, it in {**matches, **rules, **extensions, **wishes, **routes}.items():
+    for place, it in {**matches, **wishes, **routes}.items():
         yield from _uncovered(f"{place}.channels", "channel that is known", it.channels, channels)
-    for place, match in {**matches, **rules, **extensions}.items():
-        # Roles may be given while hookgate runs, so only one that looks like another is named.
-        kind, roles = "role of anybody in [people]", sorted({USUAL_ROLE, "operator", *_roles(config)})
+    # Roles may be given while hookgate runs, so only one that looks like another is named.
+    kind, roles = "role of anybody in [people]", sorted({USUAL_ROLE, "operator", *_roles(config)})
+    for place, match in matches.items():
         yield from _uncovered(f"{place}.roles", kind, match.roles, roles, near=True)
         yield from _uncovered(f"{place}.agents", "agent", match.agents, (config.agent.name, *config.agents))
         yield from _no_model(f"{place}.models", match.models, config.providers)

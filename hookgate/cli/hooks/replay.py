@@ -82,7 +82,7 @@ def _line(told: Deviation, file: Path) -> str:
         case Difference(recorded=recorded):
             about = f"{recorded.question.stage} {recorded.question.tool}".rstrip()
             now = f"{_worded(told.after)}{_why(told)}"
-            mark = ("NOT HELD  " if told.after.decision == "unanswered" else "NOW ALLOWED  ") if told.looser else ""
+            mark = "NOT HELD  " if told.uncertain else "NOW ALLOWED  " if told.looser else ""
             said = f"\n    {subject_of(recorded.question)}"
             return f"{file}:{recorded.line}: {mark}{about}: {_worded(told.before)} -> {now}{said}"
 
@@ -100,11 +100,10 @@ def _worded(outcome: Outcome) -> str:
 
 
 def _why(told: Difference) -> str:
-    if told.looser and told.after.decision == "unanswered":
-        return ", or run where the tool is not its own"
+    perhaps = ", or run where the tool is not its own" if told.uncertain else ""
     if told.failed:
-        return f", since it gave no usable answer: {printable(told.failed)}"
-    return f", since it is not asked: {printable(told.unasked)}" if told.unasked else ""
+        return f"{perhaps}, since it gave no usable answer: {printable(told.failed)}"
+    return f"{perhaps}, since it is not asked: {printable(told.unasked)}" if told.unasked else perhaps
 
 
 def _summary(hook: str, tally: Tally) -> Iterator[str]:

@@ -6,6 +6,8 @@ from hookgate.protocol.dataclasses import dataclass
 from hookgate.protocol.values import Usage
 
 MILLION = 1_000_000
+THINKING = ("reasoning_effort", "thinking")
+"""Options that say how hard it thinks, in the words of one API or another."""
 
 
 @dataclass(frozen=True, slots=True)

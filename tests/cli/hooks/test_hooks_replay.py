@@ -256,6 +256,12 @@ async def test_a_hook_whose_answers_count_no_more_lets_pass_what_it_held(tmp_pat
             CONTINUE,
             "NOT HELD  before_tool ticket: denied (no) -> unanswered, or run where the tool is not its",
         ),
+        (
+            DENIED,
+            {"action": "allow"},
+            "NOT HELD  before_tool ticket: denied (no) -> unanswered, or run where the tool is not its own, "
+            "since it gave no usable answer: ",
+        ),
         (CONTINUE, RESPOND, "before_tool ticket: unanswered -> answered"),
     ],
 )

@@ -63,6 +63,20 @@ async def streaming(
         yield server, screen
 
 
+@asynccontextmanager
+async def at_question(folder: Path, command: str) -> AsyncGenerator[tuple[ModelServer, Screen]]:
+    """A chat that asks about this command, which is all that its model wants."""
+    wanted = calls(("1", "bash", json.dumps({"command": command})))
+    async with (
+        open_model_server(wanted, says("Done.")) as server,
+        open_terminal(configured(folder, server.base_url, RULE), "chat", size=SIZE) as screen,
+    ):
+        await screen.stands(SIZE, last(">"))
+        await screen.type(f"go{ENTER}")
+        await screen.stands(SIZE, lambda rows: rows[-1].endswith("[n]o:"))
+        yield server, screen
+
+
 async def answered(screen: Screen, text: str) -> None:
     await screen.stands(SIZE, lambda rows: text in rows and rows[-1] == ">")
 
@@ -258,14 +272,7 @@ async def test_a_yes_to_what_the_model_asks_itself_may_be_typed_before_it_has_en
 
 
 async def test_tab_completes_commands_and_the_id_of_the_call_at_its_question(tmp_path: Path) -> None:
-    wanted = calls(("1", "bash", '{"command": "touch made"}'))
-    async with (
-        open_model_server(wanted, says("Done.")) as server,
-        open_terminal(configured(tmp_path, server.base_url, RULE), "chat", size=SIZE) as screen,
-    ):
-        await screen.stands(SIZE, last(">"))
-        await screen.type(f"go{ENTER}")
-        await screen.stands(SIZE, lambda rows: rows[-1].endswith("[n]o:"))
+    async with at_question(tmp_path, "touch made") as (_server, screen):
         await screen.type("/pend\t")
         await screen.stands(SIZE, lambda rows: rows[-1].endswith("[n]o: /pending"))
         await screen.type("\t")
@@ -369,14 +376,7 @@ async def test_a_search_that_is_left_sends_nothing_and_the_next_question_is_the_
 
 
 async def test_a_decision_by_the_id_of_a_call_stands_in_no_history(tmp_path: Path) -> None:
-    wanted = calls(("1", "bash", '{"command": "true"}'))
-    async with (
-        open_model_server(wanted, says("Done.")) as server,
-        open_terminal(configured(tmp_path, server.base_url, RULE), "chat", size=SIZE) as screen,
-    ):
-        await screen.stands(SIZE, last(">"))
-        await screen.type(f"go{ENTER}")
-        await screen.stands(SIZE, lambda rows: rows[-1].endswith("[n]o:"))
+    async with at_question(tmp_path, "true") as (_server, screen):
         await screen.type("/Approve \t")
         await screen.stands(SIZE, lambda rows: re.search(r"/Approve [0-9a-f]{8}$", rows[-1]) is not None)
         await screen.type(ENTER)
