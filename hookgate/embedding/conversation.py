@@ -14,7 +14,6 @@ from hookgate.assembly.extensions.extensions import Extensions
 from hookgate.assembly.models import chosen_model
 from hookgate.embedding.history import shown
 from hookgate.embedding.metered import Ledger, Room, metered
-from hookgate.embedding.reasoning import fitting, level_of, leveled, reasoned
 from hookgate.embedding.rpc_translator import Narration, Scene, Tell
 from hookgate.extensions.discovery import Problem
 from hookgate.loop.commands.table import Commands
@@ -27,6 +26,7 @@ from hookgate.protocol.dataclasses import dataclass, replace
 from hookgate.protocol.events.event import Event as Told
 from hookgate.protocol.rpc import events
 from hookgate.protocol.rpc.responses import State, TranscriptMessage
+from hookgate.protocol.values.reasoning import level_of, leveled, reasoned
 
 Ask = Callable[[ApprovalRequest, Decide], Awaitable[None]]
 """As a channel's `ask`."""
@@ -91,9 +91,8 @@ class Conversation:
         providers = metered(agent.providers, self._ledger, seat.room)
         self._session = runtime.gateway.session(seat.chat, jobs)
         channel.seats[self._session.key] = seat
-        options = fitting(agent.options, self._kind_of(agent.model))
-        self._session.agent = replace(agent, providers=providers, options=options)
-        self._reasoning = level_of(options)
+        self._session.agent = replace(agent, providers=providers)
+        self._reasoning = level_of(agent.options)
         if runtime.settings.reasoning is not None:
             self.set_reasoning(runtime.settings.reasoning)
 

@@ -34,7 +34,11 @@ def _family(name: str) -> Mapping[str, Any] | None:
     """The longest that the name begins with: `qwen/qwen3-coder:30b` is a qwen3-coder, no qwen3."""
     bare = name.rpartition("/")[2].lower()
     found = [family for family in _table()[_OPEN] if bare.startswith(family) and _MARK.match(bare, len(family))]
-    return _table()[_OPEN][max(found, key=len)] if found else None
+    if not found:
+        return None
+    # A later model of a family that does not think may: `qwen3-next:80b-a3b-thinking`.
+    members = _table()[_OPEN][max(found, key=len)]
+    return {**members, "reasoning": members["reasoning"] or None}
 
 
 @cache
@@ -53,6 +57,6 @@ def _model(name: str, members: Mapping[str, Any]) -> Model:
         name,
         members.get("context_window", 0),
         members.get("max_output", 0),
-        members.get("reasoning", False),
+        members.get("reasoning"),
         Prices(*prices) if prices else None,
     )

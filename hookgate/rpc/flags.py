@@ -9,7 +9,7 @@ from typing import Any, Literal, cast
 from hookgate.assembly.settings import KeptConversation
 from hookgate.assembly.vendors import VENDORS
 from hookgate.embedding.above import Above, row
-from hookgate.embedding.reasoning import LEVELS
+from hookgate.protocol.values.reasoning import LEVELS
 from hookgate.mistakes import close
 from hookgate.program.help import Help
 from hookgate.protocol.dataclasses import dataclass

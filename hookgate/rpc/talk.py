@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from hookgate.assembly.models import chosen_model
 from hookgate.assembly.settings import Settings
-from hookgate.embedding.reasoning import level_of, leveled
+from hookgate.protocol.values.reasoning import level_of, leveled
 from hookgate.loop.sessions.jobs import Compaction, End, Job, Jobs, Prompt
 from hookgate.protocol.chat import Chat, called, own_chat
 from hookgate.protocol.dataclasses import dataclass

@@ -99,6 +99,11 @@ def test_a_local_model_is_known_by_its_family(name: str, window: int | None) -> 
     assert (known and known.context_window) == window
 
 
+def test_of_a_family_that_does_not_think_a_later_model_may() -> None:
+    thinks = [known_model("p", "openai", it) for it in ("qwen3-next:80b-a3b-thinking", "qwen3:4b", "gpt-4o")]
+    assert [it and it.reasoning for it in thinks] == [None, True, False]
+
+
 @pytest.mark.parametrize(
     ("name", "note"),
     [

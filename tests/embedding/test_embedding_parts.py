@@ -13,7 +13,7 @@ from hookgate import embedding
 from hookgate.config import ConfigError
 from hookgate.embedding.above import Above, settled
 from hookgate.embedding.event_queue import EventQueue
-from hookgate.embedding.reasoning import fitting, level_of, leveled, reasoned
+from hookgate.protocol.values.reasoning import fitting, level_of, leveled, reasoned
 from hookgate.protocol.rpc.events import Done, TextDelta
 
 TOML = """
@@ -128,7 +128,7 @@ def test_what_is_no_level_is_none() -> None:
 
 def test_a_level_in_the_words_of_another_kind_of_provider_is_said_in_its_own() -> None:
     openai, anthropic = (reasoned({"seed": 1}, kind, "low") for kind in ("openai", "anthropic"))
-    assert fitting(openai, "anthropic") == anthropic
+    assert fitting(openai, "anthropic") == {"seed": 1, "thinking": anthropic["thinking"]}
     assert fitting(anthropic, "openai") == {**openai, "max_tokens": anthropic["max_tokens"]}
     for kind in ("openai", "anthropic"):
         for own in ({"seed": 1}, {"thinking": {"type": "enabled", "budget_tokens": 5000}}, {"max_tokens": 5}):

@@ -25,10 +25,20 @@ NAMES = tool_names(LLMRequest("m", (), (ToolSpec("weather", "", {}),)))
             {"tool_choice": {"type": "tool", "name": "weather", "disable_parallel_tool_use": True}},
         ),
         ({"tool_choice": {"type": "any"}, "thinking": {"type": "enabled"}},) * 2,
+        ({"reasoning_effort": "low"}, {"thinking": {"type": "enabled", "budget_tokens": 4096}}),
+        ({"reasoning_effort": "none", "top_k": 3}, {"top_k": 3}),
+        ({"reasoning_effort": "low", "temperature": 0}, {"temperature": 0}),
+        ({"reasoning_effort": "low", "tool_choice": "required"}, {"tool_choice": {"type": "any"}}),
     ],
 )
 def test_options_are_put_into_the_words_of_the_messages_api(options: dict[str, Any], sent: dict[str, Any]) -> None:
     assert as_messages_options(options, NAMES) == sent
+
+
+def test_a_level_of_thinking_is_put_into_the_words_of_chat_completions() -> None:
+    level, own = ({"thinking": {"type": "enabled", "budget_tokens": it}} for it in (4096, 5000))
+    assert as_completions_options(level, "max_tokens") == {"reasoning_effort": "low"}
+    assert as_completions_options({**own, "seed": 1}, "max_tokens") == {"seed": 1}
 
 
 @pytest.mark.parametrize(

@@ -12,11 +12,11 @@ from pathlib import Path
 from urllib.parse import urlsplit
 
 from hookgate import config as configuration
-from hookgate.assembly.models import vendors_of
+from hookgate.assembly.models import model_of, vendors_of
 from hookgate.assembly.vendors import ALIASES, NOT_IN_A_NAME, VENDORS, variable_of, written
 from hookgate.cli.migrate.toml import Value, key, value
 from hookgate.cli.migrate.zot import CONFIG, MODELS, Catalog, Chosen, ZotModel, read
-from hookgate.embedding.reasoning import LEVELS, OFF, reasoned
+from hookgate.protocol.values.reasoning import LEVELS, OFF, level_of, reasoned
 from hookgate.protocol.dataclasses import dataclass
 from hookgate.providers.anthropic.provider import ANTHROPIC_URL
 from hookgate.providers.openai.provider import OPENAI_URL
@@ -68,8 +68,8 @@ def migrate_folder(folder: Path | None) -> int:
     taken = translate(chosen, catalog)
     text = _text(taken)
     # Nothing is printed that hookgate itself would refuse.
-    configuration.parse(text, folder)
-    for notice in (*wrong, *taken.notices, *_about_keys(taken.providers), *_beside(folder)):
+    config = configuration.parse(text, folder)
+    for notice in (*wrong, *taken.notices, *_idle(config), *_about_keys(taken.providers), *_beside(folder)):
         sys.stderr.write(f"notice: {notice}\n")
     # TOML is UTF-8, whatever the terminal's encoding is.
     sys.stdout.buffer.write(text.encode())
@@ -200,6 +200,13 @@ def _options(taken: Taken, level: str, kind: str) -> Mapping[str, Value]:
         taken.notices.append(f"{CONFIG}: reasoning: left out, {level!r} is none of {', '.join(LEVELS)}")
         return {}
     return reasoned({}, kind, level)  # pyright: ignore[reportReturnType] - numbers, words and one object of them
+
+
+def _idle(config: Config) -> Iterator[str]:
+    """As in zot, a level is kept for the models that think."""
+    model = model_of(config, config.agent.model)
+    if level_of(config.agent.options) and model is not None and model.reasoning is False:
+        yield f"{CONFIG}: reasoning: {model.name} does not think and is not asked to; it counts for models that do"
 
 
 def _versioned(kind: str, url: str) -> str:

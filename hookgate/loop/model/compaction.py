@@ -20,7 +20,7 @@ from hookgate.protocol.events.inside import CompactionBegan, CompactionEnded
 from hookgate.protocol.events.payloads import SessionCompacted
 from hookgate.protocol.journal.values import Fenced
 from hookgate.protocol.values import LLMRequest, Message, Step, Usage
-from hookgate.protocol.values.models import THINKING
+from hookgate.protocol.values.reasoning import unthinking
 
 log = structlog.get_logger("hookgate.loop")
 
@@ -130,8 +130,8 @@ def _request(agent: Agent, head: Sequence[Message]) -> LLMRequest:
     told = "\n\n".join(_told(message) for message in head)
     messages = (Message("system", ASKED), Message("user", f"{told}\n\n---\n\n{ASKED}"))
     # To think would count against its length.
-    options = {name: value for name, value in agent.options.items() if name not in THINKING}
-    return LLMRequest(agent.model, messages, options={**options, "max_tokens": SUMMARY_TOKENS})
+    options = {**unthinking(agent.options), "max_tokens": SUMMARY_TOKENS}
+    return LLMRequest(agent.model, messages, options=options)
 
 
 def _told(message: Message) -> str:

@@ -15,6 +15,7 @@ from hookgate.protocol.errors import PASSING, ProviderFailed
 from hookgate.protocol.events.payloads import LlmRequest, LlmResponse, LlmRetry
 from hookgate.protocol.values import LLMReply, LLMRequest, Step
 from hookgate.protocol.values.delta import Delta
+from hookgate.protocol.values.reasoning import unthinking
 
 log = structlog.get_logger("hookgate.loop")
 
@@ -67,6 +68,9 @@ async def _once(agent: Agent, request: LLMRequest, on_text: Callable[[Delta], No
     try:
         known = agent.known_model(request.model)
         sees = known is None or known.pictures
+        if known is not None and known.reasoning is False:
+            # Some endpoints refuse the whole request of whoever asks such a model to think.
+            request = replace(request, options=unthinking(request.options, known.max_output))
         sent = await with_files(replace(request, model=model), agent.around.media, sees=sees)
         return await provider.complete(sent, on_text)
     except ProviderFailed as error:

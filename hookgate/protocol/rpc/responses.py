@@ -81,5 +81,5 @@ def model_members(model: Model) -> dict[str, Any]:
         "provider": model.provider,
         "context_window": model.context_window,
         "max_output": model.max_output,
-        "reasoning": model.reasoning,
+        "reasoning": bool(model.reasoning),
     }

@@ -6,8 +6,6 @@ from hookgate.protocol.dataclasses import dataclass
 from hookgate.protocol.values import Usage
 
 MILLION = 1_000_000
-THINKING = ("reasoning_effort", "thinking")
-"""Options that say how hard it thinks, in the words of one API or another."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,13 +32,13 @@ class Prices:
 
 @dataclass(frozen=True, slots=True)
 class Model:
-    """`name` is PROVIDER/MODEL. Tokens, 0 where nobody knows; None for prices that nobody knows. `pictures`: it sees
-    them."""
+    """`name` is PROVIDER/MODEL. Tokens, 0 where nobody knows; None for prices that nobody knows. `reasoning`:
+    whether it thinks, None where nobody knows; `pictures`: it sees them."""
 
     name: str
     context_window: int = 0
     max_output: int = 0
-    reasoning: bool = False
+    reasoning: bool | None = None
     prices: Prices | None = None
     pictures: bool = True
 

@@ -67,9 +67,10 @@ class _Anthropic:
 def request_members(request: LLMRequest, names: ToolNames, thoughts: Thoughts) -> dict[str, object]:
     """The body. Options are members of it, in whichever words; one that is null is left out."""
     system = "\n\n".join(message.content for message in request.messages if message.role == "system")
-    limit, budget = request.options.get("max_tokens"), _budget(request.options)
+    options = as_messages_options(request.options, names)
+    limit, budget = options.get("max_tokens"), _budget(options)
     members: dict[str, object] = {
-        **as_messages_options(request.options, names),
+        **options,
         "max_tokens": limit or budget + MAX_TOKENS,
         "model": request.model,
         "system": system or None,

@@ -8,9 +8,12 @@ from typing import cast
 from urllib.parse import urlsplit
 
 from hookgate.protocol.values import Json, JsonObject
+from hookgate.protocol.values.reasoning import fitting
 from hookgate.providers.names import ToolNames
 
 _WITHOUT_WORD = frozenset({"presence_penalty", "frequency_penalty", "seed", "response_format", "reasoning_effort"})
+_AGAINST_THINKING = frozenset({"temperature", "top_p", "top_k", "tool_choice"})
+"""Beside one of them the Messages API takes no thinking that was asked for in the other API's words."""
 _CHOICES = {"auto": "auto", "none": "none", "required": "any"}
 
 _OPENAIS = (".api.openai.com", ".openai.azure.com")
@@ -24,8 +27,8 @@ def limit_word(base_url: str) -> str:
 
 
 def as_completions_options(options: JsonObject, limit: str) -> dict[str, Json]:
-    """`limit`: as `limit_word` has it. A budget for thinking is the Messages API's alone."""
-    own = dict(options)
+    """`limit`: as `limit_word` has it. A budget for thinking that is no level's is the Messages API's alone."""
+    own = dict(fitting(options, "openai"))
     if isinstance(thinking := own.get("thinking"), Mapping) and "budget_tokens" in thinking:
         del own["thinking"]
     if limit != "max_tokens" and (most := own.pop("max_tokens", None)) is not None:
@@ -35,7 +38,8 @@ def as_completions_options(options: JsonObject, limit: str) -> dict[str, Json]:
 
 def as_messages_options(options: JsonObject, names: ToolNames) -> dict[str, Json]:
     """What is in the Messages API's own words stays as it is."""
-    own = {name: value for name, value in options.items() if name not in _WITHOUT_WORD}
+    said = options if _AGAINST_THINKING & options.keys() else fitting(options, "anthropic")
+    own = {name: value for name, value in said.items() if name not in _WITHOUT_WORD}
     stop, one_by_one = own.pop("stop", None), own.pop("parallel_tool_calls", None) is False
     if stop is not None:
         own["stop_sequences"] = [stop] if isinstance(stop, str) else stop

@@ -12,6 +12,7 @@ import pytest
 
 from hookgate.cli.migrate.zot_toml import migrate_folder
 from hookgate.config import ConfigError, load
+from hookgate.protocol.values.reasoning import level_of
 from hookgate.sections import Config
 from tests.cli.program import environment
 from tests.preloaded.running import ran
@@ -265,6 +266,18 @@ def test_a_provider_whose_model_nobody_names_is_taken_over_without_one(migrate: 
 def test_thinking_is_what_the_kind_of_the_provider_takes(migrate: Any) -> None:
     config, _ = migrate(config={"provider": "anthropic", "reasoning": "low"})
     assert config.agent.options["thinking"] == {"type": "enabled", "budget_tokens": 4096}
+
+
+@pytest.mark.parametrize(
+    ("provider", "model", "thinks"),
+    [("openai", "gpt-4o", False), ("anthropic", "claude-3-5-haiku-latest", False), ("openai", "gpt-5", True)],
+)
+def test_a_level_is_kept_where_the_model_does_not_think_and_said_to_be_idle(
+    migrate: Any, provider: str, model: str, thinks: bool
+) -> None:
+    config, said = migrate(config={"provider": provider, "model": model, "reasoning": "high"})
+    assert level_of(config.agent.options) == "high"
+    assert (f"config.json: reasoning: {provider}/{model} does not think" in said) is not thinks
 
 
 @pytest.mark.parametrize(

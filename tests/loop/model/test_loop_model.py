@@ -15,6 +15,7 @@ from hookgate.protocol.hook.answers import CONTINUE
 from hookgate.protocol.hook.stages import Stage
 from hookgate.protocol.values import LLMReply, LLMRequest
 from hookgate.protocol.values.delta import Delta
+from hookgate.protocol.values.models import Model
 from hookgate.providers.scripted import ScriptedFailure, ScriptStep
 from tests.loop.recording import Bench, hook, says
 
@@ -64,6 +65,26 @@ async def test_hooks_are_asked_once_however_often_the_call_is_tried(bench: MakeB
     await made.play()
     assert made.agent.gate.stats["h"].calls == 1
     assert made.kinds.count("llm_request") == 1
+
+
+@pytest.mark.parametrize(
+    ("thinks", "most", "sent"),
+    [
+        (False, 8192, {"seed": 1, "max_tokens": 8192}),
+        (False, 0, {"seed": 1, "max_tokens": 28_192}),
+        (None, 8192, {"seed": 1, "max_tokens": 28_192, "reasoning_effort": "high"}),
+        (True, 8192, {"seed": 1, "max_tokens": 28_192, "reasoning_effort": "high"}),
+    ],
+)
+async def test_a_model_that_does_not_think_is_not_asked_to(
+    bench: MakeBench, thinks: bool | None, most: int, sent: dict[str, object]
+) -> None:
+    options = {"seed": 1, "max_tokens": 28_192, "reasoning_effort": "high"}
+    made = bench(
+        says("hello"), options=options, known_model=lambda name: Model(name, max_output=most, reasoning=thinks)
+    )
+    await made.play()
+    assert made.provider.requests[0].options == sent
 
 
 async def waited(made: Bench) -> float:

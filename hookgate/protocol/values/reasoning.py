@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from hookgate.protocol.values import Json, JsonObject
-from hookgate.protocol.values.models import THINKING
 
+THINKING = ("reasoning_effort", "thinking")
+"""Options that say how hard a model thinks, in the words of one API or another."""
 LEVELS = ("minimum", "low", "medium", "high", "xhigh", "max")
 OFF = ("off", "")
 _BUDGETS: Mapping[str, int] = {
@@ -41,19 +42,35 @@ def level_of(options: JsonObject) -> str:
 
 
 def fitting(options: JsonObject, kind: str) -> JsonObject:
-    """A level in the words of another kind of provider is said in those of this one."""
-    level = level_of(options)
-    fits = not level or _said(reasoned({}, kind, level)) == _said(options)
-    return options if fits else reasoned(options, kind, level)
+    """A level in the words of another kind of provider is said in those of this one; how long the reply may be stays
+    as it is."""
+    said = _said(options)
+    if not said or not (level := level_of(said)) or (own := _said(reasoned({}, kind, level))) == said:
+        return options
+    return {**_without(options), **own}
+
+
+def unthinking(options: JsonObject, most: int = 0) -> JsonObject:
+    """For a reply without thinking. `most`: tokens that the model can write, 0 where nobody knows: a level may have
+    made room for more."""
+    if not _said(options):
+        return options
+    rest = _without(options)
+    limit = rest.get("max_tokens")
+    return {**rest, "max_tokens": most} if isinstance(limit, int) and 0 < most < limit else rest
 
 
 def _said(options: JsonObject) -> JsonObject:
     return {name: options[name] for name in THINKING if name in options}
 
 
+def _without(options: JsonObject) -> dict[str, Json]:
+    return {name: value for name, value in options.items() if name not in THINKING}
+
+
 def reasoned(options: JsonObject, kind: str, reasoning: str) -> JsonObject:
     """The options with this level instead of any other; `kind` of the provider."""
-    rest: dict[str, Json] = {name: value for name, value in options.items() if name not in THINKING}
+    rest = _without(options)
     match kind:
         case _ if not reasoning:
             return rest
