@@ -10,10 +10,10 @@ from hookgate import config as configuration
 from hookgate.assembly.settings import ExtensionFlags, Settings
 from hookgate.assembly.vendors import ALIASES, VENDORS, written
 from hookgate.config import USUAL_MODELS, ConfigError
-from hookgate.protocol.values.reasoning import leveled
 from hookgate.mistakes import close
 from hookgate.protocol.interfaces import Tool
 from hookgate.protocol.values import ToolSpec
+from hookgate.protocol.values.reasoning import leveled
 from hookgate.sections import Config
 from hookgate.sections.agent import ProviderSection
 from hookgate.sections.section import NONE

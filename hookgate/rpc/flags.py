@@ -9,10 +9,10 @@ from typing import Any, Literal, cast
 from hookgate.assembly.settings import KeptConversation
 from hookgate.assembly.vendors import VENDORS
 from hookgate.embedding.above import Above, row
-from hookgate.protocol.values.reasoning import LEVELS
 from hookgate.mistakes import close
 from hookgate.program.help import Help
 from hookgate.protocol.dataclasses import dataclass
+from hookgate.protocol.values.reasoning import LEVELS
 from hookgate.skills import TOOL as SKILL
 
 Kind = Literal["text", "texts", "paths", "on", "off", "number", "taken"]

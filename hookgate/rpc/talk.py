@@ -10,13 +10,13 @@ from typing import TYPE_CHECKING
 
 from hookgate.assembly.models import chosen_model
 from hookgate.assembly.settings import Settings
-from hookgate.protocol.values.reasoning import level_of, leveled
 from hookgate.loop.sessions.jobs import Compaction, End, Job, Jobs, Prompt
 from hookgate.protocol.chat import Chat, called, own_chat
 from hookgate.protocol.dataclasses import dataclass
 from hookgate.protocol.rpc import events
 from hookgate.protocol.rpc.commands import Request
 from hookgate.protocol.rpc.responses import State, TranscriptMessage
+from hookgate.protocol.values.reasoning import level_of, leveled
 
 if TYPE_CHECKING:
     from hookgate.embedding.conversation import Conversation

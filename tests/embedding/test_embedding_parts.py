@@ -13,8 +13,8 @@ from hookgate import embedding
 from hookgate.config import ConfigError
 from hookgate.embedding.above import Above, settled
 from hookgate.embedding.event_queue import EventQueue
-from hookgate.protocol.values.reasoning import fitting, level_of, leveled, reasoned
 from hookgate.protocol.rpc.events import Done, TextDelta
+from hookgate.protocol.values.reasoning import fitting, level_of, leveled, reasoned
 
 TOML = """
 [agent]

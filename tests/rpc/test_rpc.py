@@ -602,7 +602,7 @@ async def test_a_hook_that_changes_arguments_is_seen_by_the_tool_and_not_in_what
 async def test_reasoning_reaches_the_model_as_its_provider_spells_it(tmp_path: Path) -> None:
     async with (
         open_model_server() as server,
-        open_rpc(tmp_path, *at(server.base_url), "--reasoning", "high", env=KEY) as client,
+        open_rpc(tmp_path, *at(server.base_url), "--model", "gpt-5", "--reasoning", "high", env=KEY) as client,
     ):
         await prompted(client, "one")
         await client.ask("set_reasoning", reasoning="minimum")
@@ -622,17 +622,19 @@ async def test_a_level_in_the_configuration_counts_until_another_one_is_named(
     (tmp_path / "hookgate.toml").write_text('[agent]\noptions = { reasoning_effort = "minimal" }\n')
     async with (
         open_model_server() as server,
-        open_rpc(tmp_path, *at(server.base_url), *flags, env=KEY) as client,
+        open_rpc(tmp_path, *at(server.base_url), "--model", "gpt-5", *flags, env=KEY) as client,
     ):
         before = await client.ask("get_state")
         await prompted(client, "one")
         state = await client.ask("get_state")
         await client.ask("set_model", model="gpt-4.1")
+        await prompted(client, "to one that does not think")
+        await client.ask("set_model", model="gpt-5-mini")
         await prompted(client, "two")
         await client.ask("set_reasoning", reasoning="off")
         await prompted(client, "three")
         effort = {"minimum": "minimal", "": None}.get(level, level)
-        assert [request.body.get("reasoning_effort") for request in server.requests] == [effort, effort, None]
+        assert [it.body.get("reasoning_effort") for it in server.requests] == [effort, None, effort, None]
         assert [it["data"]["reasoning"] for it in (before, state)] == [level, level]
 
 

@@ -16,8 +16,8 @@ from hookgate.assembly.models import model_of, vendors_of
 from hookgate.assembly.vendors import ALIASES, NOT_IN_A_NAME, VENDORS, variable_of, written
 from hookgate.cli.migrate.toml import Value, key, value
 from hookgate.cli.migrate.zot import CONFIG, MODELS, Catalog, Chosen, ZotModel, read
-from hookgate.protocol.values.reasoning import LEVELS, OFF, level_of, reasoned
 from hookgate.protocol.dataclasses import dataclass
+from hookgate.protocol.values.reasoning import LEVELS, OFF, level_of, reasoned
 from hookgate.providers.anthropic.provider import ANTHROPIC_URL
 from hookgate.providers.openai.provider import OPENAI_URL
 from hookgate.sections import Config
