@@ -158,5 +158,5 @@ def _fields(section: Any) -> Mapping[str, Any]:  # noqa: ANN401 - a type of pyda
 
 def close(name: str, names: Any) -> str:  # noqa: ANN401 - any iterable of strings
     """The known name that was probably meant, as the end of a sentence; empty without one."""
-    found = get_close_matches(name, [str(known) for known in names], n=1)
+    found = get_close_matches(name, [str(known) for known in names], n=1, cutoff=0.65)
     return f" (did you mean {found[0]!r}?)" if found else ""

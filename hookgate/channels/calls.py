@@ -9,5 +9,6 @@ TELLING = ("command", "path", "pattern", "url", "name", "query", "task")
 
 
 def about(arguments: JsonObject) -> str:
-    """As it was given; empty where none of them tells."""
-    return next((it for name in TELLING if isinstance(it := arguments.get(name), str)), "")
+    """As it was given: of the arguments that tell, else of all, the first text; empty where there is none."""
+    given = (*(arguments.get(name) for name in TELLING), *arguments.values())
+    return next((it for it in given if isinstance(it, str)), "")

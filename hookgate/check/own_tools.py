@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from hookgate.check.asking import Learnt, ask, read_answer, shown
+from hookgate.check.asking import Learnt, WrongAnswer, ask, read_answer, shown
 from hookgate.check.golden import owned_call
 from hookgate.check.mailbox import Result
 from hookgate.check.report import Finding, failed, ok, skipped, warned
@@ -14,6 +14,9 @@ from hookgate.protocol.hook.stages import Stage
 from hookgate.protocol.values import ToolSpec
 
 UNASKED_FIX = "name before_tool in its intercept, and in the stages of its hello where that names any"
+
+RESPOND_FIX = "answer calls of a tool that you brought with respond, errors too"
+RESPOND = '{"action":"respond","result":{"for_llm":"..."}}'
 
 
 async def probe_owned_tools(hook: Subject, known: Learnt) -> Finding:
@@ -39,12 +42,14 @@ async def _called(check: str, tools: Sequence[ToolSpec], hook: Subject, known: L
         if Stage.BEFORE_TOOL not in known.offered:
             return failed(check, f"each call of {spec.name} fails: the hook is not asked at before_tool", UNASKED_FIX)
         answered = await ask(hook, owned_call(spec), known.limits.long_s)
-        answer = read_answer(Stage.BEFORE_TOOL, answered)
+        try:
+            answer = read_answer(Stage.BEFORE_TOOL, answered)
+        except WrongAnswer as error:
+            return failed(check, str(error), RESPOND_FIX, error.came, RESPOND)
         if not isinstance(answer, Respond):
             what = f"a call of {spec.name} is answered with {answer.action}"
-            fix = "answer calls of a tool that you brought with respond, errors too"
             came = shown(answered.value) if isinstance(answered, Result) else answer.action
-            return failed(check, what, fix, came, '{"action":"respond","result":{"for_llm":"..."}}')
+            return failed(check, what, RESPOND_FIX, came, RESPOND)
     if taken := [spec.name for spec in tools if spec.name in known.taken]:
         fix = "give it a name of its own, or leave hookgate's out of tools.enabled"
         return warned(check, f"hookgate's own tool stands before it: {', '.join(taken)}", fix)

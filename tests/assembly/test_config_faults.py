@@ -203,12 +203,15 @@ def test_a_hook_about_no_tool_stops_the_start_where_it_guards(folder: Path) -> N
 
 
 @pytest.mark.parametrize("hook", [GUARD, GUARD + 'on_failure = "deny"\n'])
-def test_a_guard_of_a_built_in_tool_in_another_case_stops_the_start_whatever_its_policy(
-    folder: Path, hook: str
+@pytest.mark.parametrize("more", ["", "[zot.extensions.x]\n"])
+def test_a_guard_of_a_built_in_tool_in_another_case_stops_the_start_whatever_its_policy_and_whatever_may_come(
+    folder: Path, hook: str, more: str
 ) -> None:
-    [fault] = faults(folder, hook + 'command = ["python3", "there.py"]\nmatch = { tools = ["Bash"] }\n')
-    assert fault.stops
-    assert "'Bash' covers no built-in tool (did you mean 'bash'?)" in fault.text
+    match, rule = 'match = { tools = ["Bash"] }\n', '[[approvals]]\ntools = ["Bash"]\n'
+    for text in (f'{hook}command = ["python3", "there.py"]\n{match}', rule):
+        [fault] = faults(folder, text + more)
+        assert fault.stops
+        assert "'Bash' covers no built-in tool (did you mean 'bash'?)" in fault.text
 
 
 TELEGRAM = '[channels.telegram]\nkind = "telegram"\ntoken_env = "T"\n'

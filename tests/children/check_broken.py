@@ -209,6 +209,14 @@ def does_not_answer_its_tool() -> None:
     serve(judge)
 
 
+def answers_its_tool_with_a_word() -> None:
+    def judge(method: str, params: Json) -> Any:
+        own = method == "hook.before_tool" and params["tool"] == "echo"
+        return {"action": "respond", "result": "tea"} if own else None
+
+    serve(judge)
+
+
 def modifies_nothing() -> None:
     serve(lambda method, _: {"action": "modify"} if method == "hook.before_llm" else None)
 

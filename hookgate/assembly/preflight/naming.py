@@ -46,7 +46,7 @@ def _rules_faults(config: Config, known: KnownTools, later: bool) -> Iterator[Fa
     for number, rule in enumerate(config.approvals):
         for pattern in rule.tools:
             if why := known.unmatched(pattern):
-                stops = wants(pattern) and (not later or is_selector(pattern))
+                stops = wants(pattern) and (not later or known.misspells(pattern))
                 yield Fault(f"approvals.{number}.tools: {pattern!r} {why}", stops=stops)
         yield from words_of_people(config, f"approvals.{number}", rule, guards=True)
 
@@ -59,11 +59,9 @@ def _hooks_faults(config: Config, base: Path, known: KnownTools, later: bool) ->
             yield Fault(f"{place}.{lacking}{_SAY_SO if guards else ''}", stops=guards or section.required)
         for pattern in section.match.tools:
             if why := known.unmatched(pattern):
-                stops = (guards or (_guards(section) and pattern.lower() in ALL)) and wants(pattern) and not later
-                said = f"{why}{_SAY_SO if stops and guards else ''}"
-                if is_selector(pattern):
-                    stops, said = _guards(section) and wants(pattern), why
-                yield Fault(f"{place}.match.tools: {pattern!r} {said}", stops=stops)
+                plain = guards and wants(pattern) and not later and not is_selector(pattern)
+                stops = plain or (_guards(section) and wants(pattern) and known.misspells(pattern))
+                yield Fault(f"{place}.match.tools: {pattern!r} {why}{_SAY_SO * plain}", stops=stops)
         yield from words_of_people(config, f"{place}.match", section.match, guards=_guards(section))
 
 
@@ -73,7 +71,7 @@ def _extensions_faults(config: Config, known: KnownTools) -> Iterator[Fault]:
         place = f"zot.extensions.{name}.match"
         for pattern in section.match.tools if section.enabled else ():
             if why := known.unmatched(pattern):
-                stops = is_selector(pattern) and wants(pattern)
+                stops = wants(pattern) and known.misspells(pattern)
                 yield Fault(f"{place}.tools: {pattern!r} {why}", stops=stops)
         if section.enabled:
             yield from words_of_people(config, place, section.match, guards=True)
@@ -228,6 +226,11 @@ class KnownTools:
             meant = f"write {glob.removeprefix(_NAME)!r}" if glob.startswith(_NAME) else _BY_NAME
             return f"covers no tool: {meant}"
         return self.stranger(pattern)
+
+    def misspells(self, pattern: str) -> bool:
+        """Whether one that is `unmatched` can be meant for nothing that comes later: it is a built-in tool's name in
+        other letters, or written as no name is."""
+        return is_selector(pattern) or pattern.removeprefix("!").lower() in ALL
 
     def _of_server(self, glob: str) -> bool:
         connection, _, _ = glob.partition("__")

@@ -125,6 +125,10 @@ class Terminal:
         self._stirred.set()
         self._draw()
 
+    def receives(self) -> None:
+        """What would be streamed here goes elsewhere."""
+        self._working.receives()
+
     def end_stream(self, chat: Chat) -> None:
         if not self._held.takes(partial(self.end_stream, chat)):
             self._end_answer()

@@ -71,6 +71,8 @@ class Once:
         self._streamed.append(text)
         if self._reader is not None:
             self._reader.stream(chat, text)
+        elif self.person is not None:
+            self.person.receives()
 
     def end_stream(self, chat: Chat) -> None:
         self._ended = True

@@ -3,7 +3,12 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Iterator
 
+from hookgate import config as configuration
+from hookgate.assembly.preflight.faults import Fault
+from hookgate.assembly.preflight.naming import start_faults, strange_names
+from hookgate.check.report import Finding, failed, warned
 from hookgate.check.run import LIMITS, CheckTimeouts, Offer, Report, check, print_json, print_report
 from hookgate.cli.hooks.extension import extension_report
 from hookgate.cli.hooks.subjects import Named, own_tools, plan_of, say_late, spec_of
@@ -12,6 +17,9 @@ from hookgate.hooks.children.process import ProcessSpec
 from hookgate.protocol.dataclasses import replace
 from hookgate.tools.schema.spec import spec_problem
 
+NO_GATEWAY = "no gateway starts with it: mend it in the configuration"
+IN_VAIN = "the hook is asked about nothing because of it: mend it, unless something brings what it names"
+
 
 async def check_hook(named: Named, *, as_json: bool) -> int:
     """A configured hook at its own stages and within its own limits; a program at all of them; a zot extension by
@@ -19,6 +27,7 @@ async def check_hook(named: Named, *, as_json: bool) -> int:
     report = None if named.is_program else await extension_report(named)
     if report is None:
         report = await _checked(named)
+        report = replace(report, findings=(*_of_match(named), *report.findings))
     return (print_json if as_json else print_report)(report, sys.stdout.write)
 
 
@@ -28,6 +37,18 @@ async def _checked(named: Named) -> Report:
     limits, offer = (_started(spec), Offer()) if named.is_program else (_limits(plan, spec), _offer(plan, spec))
     program = (spec.command, spec.environment, spec.directory)
     return await check(*program, limits, offer, late, spec_problem, own_tools(config))
+
+
+def _of_match(named: Named) -> Iterator[Finding]:
+    """What of its `match` covers nothing: no gateway starts where a guard would be asked about no call."""
+    if named.is_program:
+        return
+    config, file = configuration.load(named.config_file)
+    place = f"hooks.processes.{named.name}."
+    for fault in (*start_faults(config, file.parent), *map(Fault, strange_names(config))):
+        if fault.text.startswith(f"{place}match."):
+            said = fault.text.removeprefix(place)
+            yield failed("match", said, NO_GATEWAY) if fault.stops else warned("match", said, IN_VAIN)
 
 
 def _started(spec: ProcessSpec) -> CheckTimeouts:

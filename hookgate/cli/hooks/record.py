@@ -8,13 +8,14 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import IO, Any, cast
 
+from hookgate.cli.hooks.recorded import recorded_in
 from hookgate.cli.printing import counted, failed, say
 from hookgate.cli.running import looked_at
 from hookgate.config import ConfigError
 from hookgate.control.client import ControlFailed, NothingRunning, call
 from hookgate.mistakes import close
 from hookgate.protocol.dataclasses import dataclass, replace
-from hookgate.rehearsal.recording import Line, bounded_lines, look, open_events, open_recording
+from hookgate.rehearsal.recording import Line, Recorded, bounded_lines, look, open_events, open_recording
 
 WAIT_S = 10.0
 
@@ -103,10 +104,15 @@ def record_events(wanted: Wanted, events: Path) -> int:
     with source, _opened(wanted.file) as file:
         kept = _written(file, wanted, _Kept(), (line for line in bounded_lines(source) if line is not None))
     if not kept.calls:
-        whose = f" of {', '.join(wanted.hooks)}" if wanted.hooks else ""
-        return failed(f"{events}: no stage call{whose} is in it: no hook was asked, or an older hookgate wrote it")
+        return failed(f"{events}: {_none_of(wanted, events)}")
     _told(wanted, kept)
     return 0
+
+
+def _none_of(wanted: Wanted, events: Path) -> str:
+    if there := ", ".join(sorted({it.hook for it in recorded_in(events) if isinstance(it, Recorded)})):
+        return f"no stage call of {', '.join(wanted.hooks)} is in it: there are those of {there}"
+    return "no stage call is in it: no hook was asked, or an older hookgate wrote it"
 
 
 @contextmanager

@@ -35,7 +35,7 @@ class Passing:
 async def replay_file(file: Path, named: Named, of: str, passing: Passing, *, as_json: bool) -> int:
     """The exit status. Raises ConfigError."""
     quiet()
-    hook = _chosen(file, _calls(file), of or named.name, told=bool(of))
+    hook = _chosen(file, _calls(file), of or named.name)
     plan, config = plan_of(named)
 
     def tell(told: Deviation) -> None:
@@ -59,12 +59,14 @@ def _calls(file: Path) -> Mapping[str, int]:
     return calls
 
 
-def _chosen(file: Path, calls: Mapping[str, int], wanted: str, *, told: bool) -> str:
+def _chosen(file: Path, calls: Mapping[str, int], wanted: str) -> str:
+    """Raises ConfigError: what a hook has never been asked shows nothing of it."""
     if wanted in calls:
         return wanted
     there = ", ".join(f"{hook} ({counted(count, 'call')})" for hook, count in calls.items())
-    if wanted and (told or len(calls) > 1):
-        raise ConfigError(f"{file}: no calls of {wanted!r}{close(wanted, calls)}: there are those of {there}")
+    if wanted:
+        hint = "; --hook NAME takes another one's"
+        raise ConfigError(f"{file}: no calls of {wanted!r}{close(wanted, calls)}: there are those of {there}{hint}")
     if len(calls) > 1:
         raise ConfigError(f"{file}: several hooks were asked: say --hook, one of {there}")
     return next(iter(calls))

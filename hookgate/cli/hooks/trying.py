@@ -18,7 +18,7 @@ from hookgate.cli.hooks.wording import call_of
 from hookgate.cli.printing import complain, say, say_json
 from hookgate.config import ConfigError
 from hookgate.hooks.children.mounts import Plan
-from hookgate.protocol.codec import decode
+from hookgate.protocol.codec import decode, encode
 from hookgate.protocol.dataclasses import dataclass, replace
 from hookgate.protocol.errors import BadMessage
 from hookgate.protocol.hook.stages import Question, Stage, subject_members
@@ -31,6 +31,7 @@ from hookgate.sections import Config
 LINES_HEARD = 50
 """Of its stderr, for what is known to help."""
 STATUS = {"allowed": 0, "changed": 0, "answered": 0, "denied": 1, "unanswered": 1, "asked": 3}
+USUAL_TERMS = (("title", ""), ("text", ""), ("required", 1))
 USUAL = ' (continue, the default: a guard wants on_failure = "deny")'
 
 
@@ -198,9 +199,11 @@ def _decided(asked: TimedVerdict) -> str:
             error = " (error)" if given.get("is_error") else ""
             return f"answered{error}: {printable(str(given.get('for_llm', given.get('text', ''))))}"
         case "asked":
-            ask = cast("Mapping[str, object]", said.get("ask") or {})
-            words = "; ".join(str(ask[it]) for it in ("title", "text") if ask.get(it))
-            return f"a person is asked{': ' + printable(words) if words else ''}"
+            ask = dict(cast("Mapping[str, object]", said.get("ask") or {}))
+            words = [str(ask.pop(it)) for it in ("title", "text") if ask.get(it)]
+            terms = [f"{name}: {encode(it).decode()}" for name, it in ask.items() if (name, it) not in USUAL_TERMS]
+            said = "; ".join((*words, *terms))
+            return f"a person is asked{': ' + printable(said) if said else ''}"
         case "unanswered":
             return f"unanswered, and the model reads: {printable(asked.verdict.model_reads)}"
         case decision:

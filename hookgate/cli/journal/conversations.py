@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import suppress
 from dataclasses import asdict
 from datetime import UTC, datetime
@@ -17,7 +17,7 @@ from hookgate.protocol.catalog import StoreFailed
 from hookgate.store.places import JournalPlace, is_there, open_journal_at, open_look_at
 
 if TYPE_CHECKING:
-    from hookgate.protocol.journal.values import Entry
+    from hookgate.protocol.journal.values import Conversation, Entry
     from hookgate.protocol.journal.views import SessionRow
 
 NAMED = "`hookgate sessions list` has those that are"
@@ -33,7 +33,9 @@ def list_sessions(place: JournalChoice, *, as_json: bool) -> int:
     rows = sorted(found, key=lambda it: it[1].last_at, reverse=True)
     if as_json:
         return say_json([{"id": row.conversation.id, **asdict(row), "kept_as": name} for name, row in rows])
-    lines = table((_listed(name, row) for name, row in rows), width_shown(), COLUMNS, headed=False)
+    newest = _newest(rows)
+    listed = (_listed(name, row, goes_on=(name, row.conversation) in newest) for name, row in rows)
+    lines = table(listed, width_shown(), COLUMNS, headed=False)
     for line in lines or [f"no conversation is stored in {places[0][1]}"]:
         say(line)
     return 0
@@ -49,9 +51,17 @@ def _rows(file: JournalPlace, *, named: bool) -> tuple[SessionRow, ...]:
         return read_sessions(tables)
 
 
-def _listed(kept_as: str, row: SessionRow) -> tuple[str, str, str]:
+def _newest(rows: Iterable[tuple[str, SessionRow]]) -> set[tuple[str, Conversation]]:
+    """Those that whoever names what they are kept by goes on with: none that began before another one there."""
+    newest: dict[tuple[str, str, str], tuple[str, Conversation]] = {}
+    for name, row in sorted(rows, key=lambda it: it[1].conversation.generation):
+        newest[name, row.conversation.session, row.conversation.agent] = name, row.conversation
+    return {*newest.values()}
+
+
+def _listed(kept_as: str, row: SessionRow, *, goes_on: bool) -> tuple[str, str, str]:
     unfinished = f", {row.unfinished} unfinished" if row.unfinished else ""
-    kept = f" ({_goes_on(kept_as)})" if kept_as else ""
+    kept = f" ({_goes_on(kept_as) if goes_on else f'{kept_as}, before the last /new'})" if kept_as else ""
     return row.conversation.id, _when(row.last_at), f"{counted(row.entries, 'message')}{unfinished}{kept}"
 
 

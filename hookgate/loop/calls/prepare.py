@@ -154,6 +154,7 @@ async def _asked(batch: Batch, call: ToolCall, spec: ToolSpec | None, wishes: Se
         return permit
     batch.events.emit(CallDecided(seen, "denied", "user", permit.reason), batch.step)
     if permit.ends_turn:
+        batch.agent.tally.count("denied")
         raise ApprovalExpired(permit.denied_by, seen.name, permit.reason)
     return refusal(permit.denied_by, permit.reason)
 

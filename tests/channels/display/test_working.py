@@ -78,6 +78,15 @@ def test_while_nothing_streams_it_says_what_is_waited_for_and_since_when() -> No
     assert (scene.after(9), scene.working.busy) == ([], False)
 
 
+def test_an_answer_that_goes_elsewhere_is_no_model_that_is_silent() -> None:
+    scene = Scene()
+    scene.hear(ASKED)
+    scene.working.receives()
+    assert scene.after(4) == ["· receiving the answer … 4 s"]
+    scene.hear(LlmRetry(1, 2, "network", "p: gone", 3_000_000_000))
+    assert scene.after(1) == ["· asking p/m: retry 1 of 2 in 2 s (p: gone)"]
+
+
 def test_while_a_person_is_asked_nothing_else_is_waited_for() -> None:
     scene = Scene()
     scene.hear(StepBegan(1), ASKED, LlmResponse(0, 1, False), ReplyEnded("", None, (), "tool_use"))

@@ -17,6 +17,7 @@ from hookgate.check.probes import ascii_spelling
 from hookgate.check.report import Finding, Report, failed, ok
 from hookgate.check.run import LIMITS, CheckTimeouts, check, print_json, print_report
 from hookgate.protocol.values import Json
+from tests.cli.program import configured, hook, run
 from tests.preloaded.running import run_preloaded
 from tests.processes import none_left
 
@@ -167,6 +168,14 @@ async def test_a_defect_fails_its_own_check_alone(defect: str, name: str, words:
     assert list(failures(report)) == [name]
     assert words in finding(report, name).what
     assert finding(report, name).fix
+
+
+@pytest.mark.parametrize("defect", ["does_not_answer_its_tool", "answers_its_tool_with_a_word"])
+async def test_of_a_call_of_its_own_tool_nothing_but_respond_is_expected(defect: str) -> None:
+    found = finding(await checked(broken(defect)), "owned tools")
+    assert (found.verdict, found.expected) == ("FAIL", '{"action":"respond","result":{"for_llm":"..."}}')
+    assert found.came
+    assert "with respond" in found.fix
 
 
 SDK = "from hookgate_plugin import Plugin\nplugin = Plugin('first')\n@plugin.before_tool\ndef look(call):\n    "
@@ -392,6 +401,27 @@ async def test_the_command_exits_with_the_status_that_it_means(arguments: list[s
     with trio.fail_after(DEADLINE_S):
         done = await run_preloaded(("hooks", "check", *arguments), ROOT, os.environ)
     assert done.returncode == status
+
+
+@pytest.mark.parametrize(
+    ("match", "verdict"),
+    [
+        ({"tools": ["Bash"]}, "FAIL"),
+        ({"roles": ["role:ops"]}, "FAIL"),
+        ({"agents": ["mian"]}, "warn"),
+        ({"tools": ["bash"]}, ""),
+    ],
+)
+async def test_of_a_configured_hook_a_match_that_no_gateway_starts_with_is_a_failure(
+    tmp_path: Path, match: dict[str, list[str]], verdict: str
+) -> None:
+    table = ", ".join(f"{name} = {json.dumps(patterns)}" for name, patterns in match.items())
+    guard = hook(tmp_path, "guard", f'intercept = ["before_tool"]\non_failure = "deny"\nmatch = {{ {table} }}')
+    configured(tmp_path, "http://127.0.0.1:1", guard)
+    done = await run(tmp_path, "hooks", "check", "guard", "--json")
+    said = [it for it in json.loads(done.stdout)["checks"] if it["check"] == "match"]
+    assert ([it["verdict"] for it in said], done.returncode) == ([verdict] if verdict else [], int(verdict == "FAIL"))
+    assert all(it["what"].startswith(f"match.{next(iter(match))}: ") for it in said)
 
 
 # --- the pure parts -----------------------------------------------------------------------------------------

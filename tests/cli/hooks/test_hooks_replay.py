@@ -335,6 +335,20 @@ async def test_whose_calls_are_meant_has_to_be_said_where_there_are_several(tmp_
     assert b"2 calls of b asked again" in (await replayed(tmp_path, lines, "--hook", "b")).stdout
 
 
+async def test_what_a_hook_was_never_asked_is_asked_of_it_where_that_is_said_alone(tmp_path: Path) -> None:
+    configured(tmp_path, "http://127.0.0.1:1", hook(tmp_path, "guard", 'intercept = ["before_tool"]'))
+    (tmp_path / "calls.jsonl").write_text(f"{call(CONTINUE, 'other', command='ls')}\n")
+    replay = ("hooks", "replay", "calls.jsonl", "guard")
+    ended = await run(tmp_path, *replay)
+    assert (ended.returncode, ended.stdout) == (2, b"")
+    assert b"no calls of 'guard': there are those of other (1 call); --hook NAME takes another one's" in ended.stderr
+    ended = await run(tmp_path, *replay, "--hook", "other")
+    assert (ended.returncode, b"1 call of other asked again" in ended.stdout) == (0, True)
+    ended = await run(tmp_path, "hooks", "record", "mine.jsonl", "--from", "calls.jsonl", "--hook", "guard")
+    assert (ended.returncode, (tmp_path / "mine.jsonl").exists()) == (1, False)
+    assert b"no stage call of guard is in it: there are those of other" in ended.stderr
+
+
 NARROW = '{"stages": ["before_tool", "after_llm"]}'
 
 

@@ -83,6 +83,19 @@ async def test_continue_goes_on_where_something_was_said_last_whatever_has_touch
     assert "4 messages (hookgate chat --session two)" in listed
 
 
+async def test_of_several_under_one_name_the_command_stands_beside_the_one_that_it_goes_on_with(
+    tmp_path: Path,
+) -> None:
+    async with open_model_server() as server:
+        folder = configured(tmp_path, server.base_url)
+        assert (await run(folder, "chat", "--session", "two", stdin=b"one\n/new\ntwo\n")).returncode == 0
+        listed = (await run(folder, "sessions", "list")).stdout.decode().splitlines()
+    newer, older = sorted(listed, reverse=True)
+    assert newer.startswith("cli:terminal/main/1 ")
+    assert "(hookgate chat --session two)" in newer
+    assert "(two, before the last /new)" in older
+
+
 @pytest.mark.parametrize("anew", [False, True])
 async def test_what_was_answered_before_is_laid_out_as_answers_are(tmp_path: Path, anew: bool) -> None:
     async with open_model_server(says("It **is**\n", "- so")) as server:

@@ -12,7 +12,7 @@ import trio.testing
 from trio.testing import MockClock
 
 from hookgate.approvals.rules import Rule
-from hookgate.protocol.approval import OPERATOR, Decision, Voter
+from hookgate.protocol.approval import OPERATOR, Decision, Terms, Voter
 from hookgate.protocol.events.payloads import ApprovalDecided, ApprovalRequested
 from hookgate.protocol.hook.answers import CONTINUE, Answer, Approve, Ask, Deny, Modify, Refuse, Respond
 from hookgate.protocol.hook.match import Globs, Matcher
@@ -96,6 +96,14 @@ async def test_an_answer_that_does_not_come_in_time_is_a_no(
     assert trio.current_time() - before == pytest.approx(5.0, abs=0.5)
     assert tool.seen == []
     assert made.results() == ["Tool execution denied by approval: nobody answered within 5 s"]
+
+
+async def test_a_silence_that_ends_the_turn_has_refused_the_call(bench: MakeBench, autojump_clock: MockClock) -> None:
+    tool = FunctionTool("t")
+    made = bench(asks_for("t"), tools=[tool], rules=[Rule("slow", ttl_s=5.0, terms=Terms(on_expiry="stop"))])
+    said = await made.play()
+    assert said == ["t needs an approval, and nobody answered within 5 s: the turn ends here"]
+    assert (tool.seen, made.agent.tally.denied, made.agent.tally.balanced) == ([], 1, True)
 
 
 @pytest.mark.parametrize(

@@ -114,6 +114,11 @@ class Working:
         for wait in self._waits.values():
             wait.quiet = at
 
+    def receives(self) -> None:
+        """Pieces of the answer come, and go elsewhere."""
+        for wait in self._waits.values():
+            wait.asking, wait.what = wait.asking or wait.what, "receiving the answer"
+
     @property
     def busy(self) -> bool:
         return bool(self._waits) or any(it.running for it in self._calls.values())
