@@ -287,6 +287,45 @@ async def test_a_question_whose_time_is_over_is_gone_and_the_prompt_is_there_aga
     assert "nobody answered within 1 s" in server.requests[1].body["messages"][-1]["content"]
 
 
+@pytest.mark.parametrize("ends", ["sent", "taken away", "rubbed out", "a command"])
+async def test_an_answer_that_is_half_typed_when_its_question_is_over_is_no_message(
+    tmp_path: Path, ends: str
+) -> None:
+    socket = tmp_path / "control" / "chat.sock"
+    typed = "/whoami" if ends == "a command" else "n because"
+    async with (
+        open_model_server(bash("touch made"), says("Done.")) as server,
+        open_terminal(
+            configured(tmp_path, server.base_url, RULE), "chat", "--control", str(socket), size=(24, 80)
+        ) as screen,
+    ):
+        await screen.line("go")
+        await screen.sees(ASKED)
+        await screen.type(typed)
+        await screen.stands((24, 80), lambda rows: rows[-1].endswith(typed))
+        [waiting] = await operated(socket, "approvals.list")
+        await operated(socket, "approvals.decide", request=waiting["request"], approved=False)
+        await screen.stands((24, 80), lambda rows: rows[-1] == f"  (over) {typed}" and "Done." in rows)
+        match ends:
+            case "sent":
+                await screen.type(" it is wrong\r")
+                over = '\u00b7 "n because it is wrong" came when its question was over, and answers no other'
+                await screen.stands((24, 80), lambda rows: rows[-2:] == [over, ">"])
+            case "taken away":
+                await screen.type("\x03")
+            case "rubbed out":
+                await screen.type("\x7f" * len(typed))
+            case _:
+                await screen.type("\r")
+                await screen.sees("You are cli:user")
+        await screen.stands((24, 80), lambda rows: rows[-1] == ">")
+        await screen.line("hello")
+        await screen.sees("hello\n")
+        await screen.line("/quit")
+        assert await screen.ends() == 0
+    assert [it.body["messages"][-1]["content"] for it in server.requests[2:]] == ["hello"]
+
+
 async def test_a_pager_ends_with_its_question(tmp_path: Path) -> None:
     socket, nap = tmp_path / "control" / "chat.sock", f"27182.{os.getpid():07}"
     pager = {"PAGER": f"sh -c 'echo reading > /dev/tty; exec sleep {nap}'"}

@@ -37,6 +37,7 @@ log = structlog.get_logger("hookgate.terminal")
 
 REDRAW_S = 0.05
 """Between two drawings of what comes above the line."""
+OVER = "  (over) "
 ESCAPE_S = 0.05
 """How long the rest of a key's sequence may take; people hit Esc and then something else slower than that."""
 
@@ -67,6 +68,8 @@ class Editor:
         self._keyboard = keyboard
         self._region, self._written, self._typing = "", "", False
         self._drawn = 0.0
+        self._late = False
+        """The question is over for which an answer is typed."""
         self._input = keys_of(sys.stdin)
         self._output = Output(sys.stdout, size, term=terminal, enable_cpr=False)
         self.app = Application[None](
@@ -84,6 +87,7 @@ class Editor:
         self.app.key_processor.before_key_press.add_handler(self._attention.typed)
         self.app.key_processor.after_key_press.add_handler(self._look)
         self.message.on_text_changed.add_handler(keyboard.changed)
+        self.answer.on_text_changed.add_handler(self._look_late)
         keyboard.line = lambda: self.message.text
 
     def run(self) -> None:
@@ -167,6 +171,8 @@ class Editor:
 
     def ask(self, question: LineQuestion) -> None:
         """What is typed before it stands there was typed for the message."""
+        if self._late:
+            self._leave_answer()
         self._attention.ask(question)
         self.draw()
 
@@ -185,11 +191,25 @@ class Editor:
         return True
 
     def asked(self, question: LineQuestion) -> None:
-        """The question is over."""
-        if self._attention.stands(question):
-            self._attention.end()
-            self.app.layout.focus(self.message)
-            self.draw()
+        """The question is over. Whoever is in the middle of an answer ends that first: its rest is no message."""
+        if not self._attention.stands(question):
+            return
+        if question is self._attention.question and self.answer.text:
+            question.prompt, self._late = OVER, True
+        else:
+            self._leave_answer()
+        self.draw()
+
+    def _leave_answer(self) -> None:
+        self._late = False
+        self._attention.end()
+        self.answer.reset()
+        self.app.layout.focus(self.message)
+
+    def _look_late(self, _line: object = None) -> None:
+        """Of an answer that comes too late nothing is left."""
+        if self._late and not self.answer.text:
+            self._leave_answer()
 
     def insert(self, text: str) -> None:
         self.message.put(text)
@@ -235,9 +255,10 @@ class Editor:
             if answer.startswith("/") and keyboard.heard:
                 # It acts at once, and the question stands as long as it is one.
                 self.answer.reset()
+                self._look_late()
                 tell(lambda: keyboard.on_line(answer))
                 return
-            self.asked(question)
+            self._leave_answer()
             tell(lambda: keyboard.on_answer(question, answer))
             return
         text = self.message.text
@@ -259,10 +280,12 @@ class Editor:
     def interrupt(self) -> None:
         """What has been typed goes, where nothing runs; else it is what it is where the terminal makes a signal of
         it."""
-        if self.question is None and self.message.text and not self._keyboard.busy():
+        if self._late:
+            self._leave_answer()
+        elif self.question is None and self.message.text and not self._keyboard.busy():
             self.clear()
-            return
-        os.kill(os.getpid(), signal.SIGINT)
+        else:
+            os.kill(os.getpid(), signal.SIGINT)
 
     def pressed(self, key: Key) -> None:
         self._keyboard.tell(lambda: self._keyboard.on_key(key))
