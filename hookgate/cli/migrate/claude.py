@@ -10,7 +10,7 @@ from pathlib import Path
 from hookgate import config as configuration
 from hookgate.claude.settings import OBSERVED, STAGES, BadSettings, Handler, Settings, read_settings
 from hookgate.cli.migrate.claude_files import named_files
-from hookgate.cli.migrate.claude_matchers import unmatched
+from hookgate.cli.migrate.claude_matchers import never_runs, unmatched
 from hookgate.cli.migrate.toml import Value, key, value
 from hookgate.config import ConfigError
 from hookgate.protocol.hook.stages import Stage
@@ -48,7 +48,8 @@ def migrate_file(file: Path) -> int:
     configuration.parse(text, file)
     project = _project(file.absolute())
     for handler in settings.handlers:
-        sys.stderr.write(f"carried over: {_carried(handler, project)}\n")
+        how = "carried over in vain" if never_runs(handler) else "carried over"
+        sys.stderr.write(f"{how}: {_carried(handler, project)}\n")
     for notice in (*settings.left_out, *_missed(file), *_differing(settings, project)):
         sys.stderr.write(f"notice: {notice}\n")
     # TOML is UTF-8, whatever the terminal's encoding is.

@@ -16,18 +16,25 @@ _THEIRS = {name: tool for tool in ALL for name in names_of(tool)}
 """What the tools are called there."""
 
 
+def never_runs(handler: Handler) -> bool:
+    """Its matcher covers nothing that is here."""
+    if handler.matcher in ("", "*"):
+        return False
+    if handler.event not in STAGES:
+        return handler.event != "Notification" or not handler.covers("permission_prompt")
+    return "__" not in handler.matcher and not any(handler.covers(name) for name in _THEIRS)
+
+
 def unmatched(handler: Handler) -> Iterator[str]:
     """A line for each name, or for the whole expression, that nothing goes by here."""
     about, matcher = f"{handler.event} {handler.matcher}", handler.matcher
     if matcher in ("", "*"):
         return
     if handler.event not in STAGES:
-        if handler.event != "Notification":
-            yield f"{about}: never runs, since nothing here is told apart by that: leave the matcher out"
-        elif not handler.covers("permission_prompt"):
-            yield f"{about}: never runs, `permission_prompt` is the only notification here"
+        if never_runs(handler):
+            yield f"{about}: never runs, {_ONLY.get(handler.event, _NOT_TOLD_APART)}"
         return
-    never = "" if any(handler.covers(name) for name in _THEIRS) or "__" in matcher else _NEVER[handler.event]
+    never = _NEVER[handler.event] if never_runs(handler) else ""
     for name in matcher.split("|") if _PLAIN.fullmatch(matcher) else ():
         if name not in _THEIRS and "__" not in name:
             yield f"{about}: {_unknown(name)}{never}"
@@ -35,6 +42,8 @@ def unmatched(handler: Handler) -> Iterator[str]:
         yield f"{about}: {_unmet(matcher)}{never}"
 
 
+_NOT_TOLD_APART = "since nothing here is told apart by that: leave the matcher out"
+_ONLY = {"Notification": "`permission_prompt` is the only notification here"}
 _NEVER = dict.fromkeys(STAGES, "; it never runs") | {
     "PreToolUse": "; it never runs, and nothing that it should judge is judged here"
 }

@@ -223,6 +223,14 @@ async def test_a_matcher_that_covers_nothing_here_is_named(tmp_path: Path) -> No
         "SubagentStop explore: never runs, since nothing here is told apart by that: leave the matcher out",
     ]
     assert lines[begin + 9].startswith("notice: at PreToolUse a command that fails")
+    carried = [it.partition(": `")[0].partition(": ")[::2] for it in lines[:begin]]
+    assert [about for how, about in carried if how == "carried over"] == [
+        "PreToolUse NotebookEdit|Edit",
+        "PreToolUse mcp__a__.*|Ed.*",
+        "Notification permission_prompt",
+        "Stop",
+    ]
+    assert {how for how, _about in carried} == {"carried over", "carried over in vain"}
 
 
 async def test_the_environment_of_commands_is_named_as_it_is(tmp_path: Path) -> None:
