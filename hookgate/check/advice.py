@@ -14,7 +14,9 @@ RAISED_FIX = "the handler failed: the last lines of its stderr below say where; 
 SILENT_FIX = "it ended without a word: does it call plugin.run()?"
 ENDED_FIX = "it ended before it said hello: mend what its stderr says; does it call plugin.run()?"
 NODE_FIX = "this node is too old for TypeScript: take 22.18 or later (from 22.6 on with --experimental-strip-types)"
+_NO_SDK = "No module named 'hookgate_plugin'"
 _RAISED = ("Traceback (most recent call last)", "\n    at ", "goroutine ")
+NO_SDK_FIX = "the SDK is not beside it: `hookgate init --sdk python` in an empty folder writes it, or pip installs it"
 _TOO_OLD = ('Unknown file extension ".mts"', 'Unknown file extension ".ts"', "bad option: --experimental-strip-types")
 
 
@@ -39,7 +41,8 @@ def advised(finding: Finding) -> Finding:
     if finding.check == "hello" and finding.came == "the end of the process":
         if not finding.stderr:
             return replace(finding, fix=SILENT_FIX)
-        return replace(finding, what=f"{finding.what}: {finding.stderr[-1].strip()}", fix=ENDED_FIX)
+        fix = NO_SDK_FIX if _NO_SDK in text else ENDED_FIX
+        return replace(finding, what=f"{finding.what}: {finding.stderr[-1].strip()}", fix=fix)
     if finding.came.startswith("error ") and any(sign in text for sign in _RAISED):
         return replace(finding, fix=RAISED_FIX)
     return finding

@@ -1,34 +1,19 @@
-"""A conformance report as lines for people, or as one JSON object for programs; and the exit status it means."""
+"""A conformance report as lines for people."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 
 from hookgate.check.report import Finding, Report
-from hookgate.protocol.codec import encode
-
-Write = Callable[[str], object]
 
 
-def print_report(report: Report, write: Write) -> int:
-    """A line a check, below it what to fix, at the end a summary. The exit status: 1 if anything failed, else 0."""
+def report_lines(report: Report) -> Iterator[str]:
+    """A line a check, below it what to fix, at the end a summary."""
     width = max(len(finding.check) for finding in report.findings)
     for finding in report.findings:
-        for line in _lines(finding, width):
-            write(line + "\n")
+        yield from _lines(finding, width)
     counts = ", ".join(f"{report.count(v)} {v}" for v in ("ok", "warn", "FAIL", "skip") if report.count(v))
-    write(f"{counts} in {report.seconds:.1f} s\n")
-    return _status(report)
-
-
-def print_json(report: Report, write: Write) -> int:
-    """The same status."""
-    write(encode(report.members()).decode() + "\n")
-    return _status(report)
-
-
-def _status(report: Report) -> int:
-    return 0 if report.passed else 1
+    yield f"{counts} in {report.seconds:.1f} s"
 
 
 def _lines(finding: Finding, width: int) -> Iterator[str]:

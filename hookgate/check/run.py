@@ -18,7 +18,6 @@ from hookgate.check.advice import advised, not_started
 from hookgate.check.asking import CheckTimeouts, Learnt, NothingToAsk, Offer, WrongAnswer
 from hookgate.check.mailbox import StrayOutput
 from hookgate.check.own_tools import probe_injected_tools, probe_owned_tools
-from hookgate.check.printing import print_json, print_report
 from hookgate.check.probes import (
     PARSE_FIX,
     SPLIT_FIX,
@@ -53,7 +52,7 @@ from hookgate.protocol.dataclasses import dataclass, replace
 from hookgate.protocol.errors import BadMessage
 from hookgate.protocol.values import ToolSpec
 
-__all__ = ["LIMITS", "CheckTimeouts", "Offer", "Report", "check", "print_json", "print_report"]
+__all__ = ["LIMITS", "CheckTimeouts", "Offer", "Report", "check"]
 
 LIMITS = CheckTimeouts()
 EVERYTHING = Offer()

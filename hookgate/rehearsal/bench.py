@@ -20,7 +20,7 @@ from hookgate.protocol.hook.peer import request_frame
 from hookgate.protocol.hook.stages import Question
 from hookgate.rehearsal.subject import Subject
 
-WARM_UP = 50
+WARM_UP, MOST_TURNS = 50, 10
 
 
 class BenchFailed(Exception):
@@ -36,10 +36,16 @@ class Times:
     p99_us: float
 
 
-async def timed(subject: Subject, question: Question, callers: int, calls: int) -> Times:
-    """Each caller asks as soon as it is answered. Raises BenchFailed."""
+async def timed(subject: Subject, question: Question, callers: int, calls: int) -> tuple[Times, Times]:
+    """The hook, where each caller asks as soon as it is answered, and its floor; in turns, since both move with what
+    the machine does meanwhile. Raises BenchFailed, OSError."""
+    hook, echo = list[int](), list[int]()
+    turns = max(1, min(MOST_TURNS, calls // callers))
     await _asked(subject, question, callers, WARM_UP)
-    return _times(callers, await _asked(subject, question, callers, calls))
+    for _ in range(turns):
+        hook += await _asked(subject, question, callers, calls // turns)
+        echo += _floor(question, callers, calls // turns)
+    return _times(callers, hook), _times(callers, echo)
 
 
 async def _asked(subject: Subject, question: Question, callers: int, calls: int) -> list[int]:
@@ -62,7 +68,7 @@ async def _asked(subject: Subject, question: Question, callers: int, calls: int)
     return durations
 
 
-def floor(question: Question, callers: int, calls: int) -> Times:
+def _floor(question: Question, callers: int, calls: int) -> list[int]:
     """The same bytes to `cat` and back: blocking, without a loop, without JSON. So many are on their way at once.
     Blocks. Raises OSError."""
     frame = request_frame(1, question.stage.method, question.framed_params(5.0))
@@ -73,9 +79,9 @@ def floor(question: Question, callers: int, calls: int) -> Times:
             with suppress(OSError):
                 fcntl.fcntl(end, fcntl.F_SETPIPE_SZ, PIPE_BYTES)
         _echoed(ends, frame, callers, WARM_UP)
-        times = _times(callers, _echoed(ends, frame, callers, calls))
+        durations = _echoed(ends, frame, callers, calls)
         stdin.close()
-    return times
+    return durations
 
 
 def _echoed(ends: tuple[int, int], frame: bytes, callers: int, calls: int) -> list[int]:

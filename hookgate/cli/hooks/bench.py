@@ -4,15 +4,13 @@ from __future__ import annotations
 
 from dataclasses import asdict
 
-import trio
-
 from hookgate.cli.hooks.preparing import prepared
 from hookgate.cli.hooks.subjects import Named, own_tools, plan_of, quiet, telling
 from hookgate.cli.hooks.trying import About, question_of
 from hookgate.cli.hooks.wording import call_of
 from hookgate.cli.printing import failed, say, say_json
 from hookgate.protocol.dataclasses import dataclass
-from hookgate.rehearsal.bench import BenchFailed, Times, floor, timed
+from hookgate.rehearsal.bench import BenchFailed, Times, timed
 from hookgate.rehearsal.subject import open_subject
 
 CALLERS = (1, 8)
@@ -36,10 +34,9 @@ async def bench_hook(named: Named, about: About, calls: int, *, as_json: bool) -
             return failed(f"{plan.name}: {why}")
         for callers in CALLERS:
             try:
-                rows.append(_Row(await timed(subject, question, callers, calls), floor(question, callers, calls)))
+                rows.append(_Row(*await timed(subject, question, callers, calls)))
             except BenchFailed as error:
                 return failed(f"{plan.name} gave no usable answer at {question.stage}: {error}")
-            await trio.lowlevel.checkpoint()
     if as_json:
         return say_json(
             [{"callers": it.hook.callers, "hook": asdict(it.hook), "floor": asdict(it.floor)} for it in rows]

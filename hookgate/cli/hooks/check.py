@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Iterator
 
 from hookgate import config as configuration
 from hookgate.assembly.preflight.faults import Fault
 from hookgate.assembly.preflight.naming import start_faults, strange_names
+from hookgate.check.printing import report_lines
 from hookgate.check.report import Finding, failed, warned
-from hookgate.check.run import LIMITS, CheckTimeouts, Offer, Report, check, print_json, print_report
+from hookgate.check.run import LIMITS, CheckTimeouts, Offer, Report, check
 from hookgate.cli.hooks.extension import extension_report
 from hookgate.cli.hooks.subjects import Named, own_tools, plan_of, say_late, spec_of
+from hookgate.cli.printing import say, say_json
 from hookgate.hooks.children.mounts import Plan
 from hookgate.hooks.children.process import ProcessSpec
 from hookgate.protocol.dataclasses import replace
@@ -28,7 +29,12 @@ async def check_hook(named: Named, *, as_json: bool) -> int:
     if report is None:
         report = await _checked(named)
         report = replace(report, findings=(*_of_match(named), *report.findings))
-    return (print_json if as_json else print_report)(report, sys.stdout.write)
+    if as_json:
+        say_json(report.members())
+    else:
+        for line in report_lines(report):
+            say(line)
+    return 0 if report.passed else 1
 
 
 async def _checked(named: Named) -> Report:

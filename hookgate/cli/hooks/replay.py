@@ -84,9 +84,15 @@ def _line(told: Deviation, file: Path) -> str:
         case Difference(recorded=recorded):
             about = f"{recorded.question.stage} {recorded.question.tool}".rstrip()
             now = f"{_worded(told.after)}{_why(told)}"
-            mark = "NOT HELD  " if told.uncertain else "NOW ALLOWED  " if told.looser else ""
+            mark = f"{_marked(told)}  " if told.looser else ""
             said = f"\n    {subject_of(recorded.question)}"
             return f"{file}:{recorded.line}: {mark}{about}: {_worded(told.before)} -> {now}{said}"
+
+
+def _marked(told: Difference) -> str:
+    if told.uncertain:
+        return "NOT HELD"
+    return "NOW ANSWERED" if told.after.decision == "answered" else "NOW ALLOWED"
 
 
 def _worded(outcome: Outcome) -> str:

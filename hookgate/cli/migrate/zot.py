@@ -92,7 +92,8 @@ class Catalog(Members):
 def read(folder: Path) -> tuple[Chosen, Catalog, tuple[str, ...]]:
     """What of both is there, and a notice for each member that is not what zot writes. Raises ConfigError."""
     if not folder.is_dir():
-        raise ConfigError(f"{folder}: there is no such folder; zot's is where its config.json lies")
+        what = "this is no folder" if folder.exists() else "there is no such folder"
+        raise ConfigError(f"{folder}: {what}; zot's is where its config.json lies")
     files = [folder / CONFIG, folder / MODELS]
     if not any(file.exists() for file in files):
         raise ConfigError(f"{folder}: there is neither a {CONFIG} nor a {MODELS} in it")

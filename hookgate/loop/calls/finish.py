@@ -59,8 +59,8 @@ def cut_off(
         match item:
             case ReadCall(call=call):
                 proposed = call if isinstance(call, ToolCall) else proposed
-            case Ready(begun=begun):
-                lost = _unknown(item.call) if begun else lost
+            case Ready(begun=ran):
+                lost = _unknown(item.call) if ran else lost
             case Settled(by=""):
                 lost = batch.presented(sound(item.result))
             case Settled():

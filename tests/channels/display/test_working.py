@@ -141,6 +141,7 @@ FAULT = Fault("permission", "before_tool", "not\there", "hook:no-rm")
         (ended(ToolResult("", is_error=True, effects=(ProcessEffect("make", 2),))), "1.5 s failed: exit 2 !"),
         (ended(ToolResult("x", is_error=True), "timed_out"), "1.5 s failed: it took too long !"),
         (ended(ToolResult("x", is_error=True), "cancelled"), "1.5 s stopped !"),
+        (ended(ToolResult("x", is_error=True), "cancelled", executed=False), "not run !"),
     ],
 )
 def test_a_line_says_how_a_call_has_ended(told: CallEnded, line: str) -> None:

@@ -13,9 +13,10 @@ import trio
 
 from hookgate.check.golden import NUMBER, ODD_TEXT, changed_numbers, changed_texts, is_mangled, sample
 from hookgate.check.mailbox import ErrorAnswer, Mailbox, Result, StrayOutput
+from hookgate.check.printing import report_lines
 from hookgate.check.probes import ascii_spelling
 from hookgate.check.report import Finding, Report, failed, ok
-from hookgate.check.run import LIMITS, CheckTimeouts, check, print_json, print_report
+from hookgate.check.run import LIMITS, CheckTimeouts, check
 from hookgate.protocol.values import Json
 from tests.cli.program import configured, hook, run
 from tests.preloaded.running import run_preloaded
@@ -185,6 +186,12 @@ SDK = "from hookgate_plugin import Plugin\nplugin = Plugin('first')\n@plugin.bef
     ("source", "what", "fix", "stderr"),
     [
         (f"{SDK}return call.nothing\nplugin.run()\n", "error", "the handler failed", "AttributeError"),
+        (
+            "import sys\nsys.exit(\"ModuleNotFoundError: No module named 'hookgate_plugin'\")\n",
+            "it exited with status 1",
+            "hookgate init --sdk python",
+            "",
+        ),
         (f"{SDK}return None\n", "it exited with status 0", "does it call plugin.run()?", ""),
         ("def look(:\n", "SyntaxError: ", "does it call plugin.run()?", "SyntaxError"),
         (
@@ -369,31 +376,22 @@ async def test_a_run_that_takes_too_long_ends_says_what_is_unchecked_and_leaves_
 # --- what is printed ----------------------------------------------------------------------------------------
 
 
-def test_a_failure_is_printed_with_its_fix_and_stderr_and_means_status_1() -> None:
+def test_a_failure_is_printed_with_its_fix_and_stderr() -> None:
     bad = Finding("many calls", "FAIL", "none came\x1b[2J", "answer them", ("Traceback", "KeyError: 'x'"))
-    lines: list[str] = []
-    status = print_report(Report(("x",), (ok("hello", "fine"), bad), None, 1.25), lines.append)
-    assert status == 1
-    assert "".join(lines) == (
-        "ok    hello       fine\n"
-        "FAIL  many calls  none came\ufffd[2J\n"
-        "      fix: answer them\n"
-        "      stderr: Traceback\n"
-        "      stderr: KeyError: 'x'\n"
-        "1 ok, 1 FAIL in 1.2 s\n"
-    )
-
-
-def test_a_report_without_failures_means_status_0() -> None:
-    assert print_report(Report(("x",), (ok("hello", "fine"),), None, 1.0), lambda _: None) == 0
+    assert [*report_lines(Report(("x",), (ok("hello", "fine"), bad), None, 1.25))] == [
+        "ok    hello       fine",
+        "FAIL  many calls  none came\ufffd[2J",
+        "      fix: answer them",
+        "      stderr: Traceback",
+        "      stderr: KeyError: 'x'",
+        "1 ok, 1 FAIL in 1.2 s",
+    ]
 
 
 def test_the_json_report_holds_every_check() -> None:
-    written: list[str] = []
-    status = print_json(Report(("x",), (failed("hello", "no", "do"),), None, 1.0), written.append)
-    members = json.loads("".join(written))
-    assert (status, members["passed"], members["counts"]["FAIL"]) == (1, False, 1)
-    assert members["checks"] == [{"check": "hello", "verdict": "FAIL", "what": "no", "fix": "do", "stderr": []}]
+    members = Report(("x",), (failed("hello", "no", "do"),), None, 1.0).members()
+    assert (members["passed"], members["counts"]) == (False, {"ok": 0, "warn": 0, "FAIL": 1, "skip": 0})
+    assert members["checks"] == [{"check": "hello", "verdict": "FAIL", "what": "no", "fix": "do", "stderr": ()}]
 
 
 @pytest.mark.parametrize(("arguments", "status"), [([], 2), (["--", "no-such-command-here"], 1)])

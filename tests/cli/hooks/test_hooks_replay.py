@@ -139,6 +139,7 @@ async def test_a_recording_that_is_ended_before_any_call_is_not_in_the_way_of_th
     ("before", "now", "looser", "words"),
     [
         (DENIED, CONTINUE, True, "NOW ALLOWED  before_tool bash: denied (no) -> allowed"),
+        (DENIED, RESPOND, True, "NOW ANSWERED  before_tool bash: denied (no) -> answered"),
         ({"action": "ask", "ask": {}}, CONTINUE, True, "NOW ALLOWED  before_tool bash: asked"),
         (CONTINUE, DENIED, False, "before_tool bash: allowed -> denied (no)"),
         (DENIED, ABORTED, False, "before_tool bash: denied (no) -> denied by abort_turn (no)"),

@@ -302,6 +302,9 @@ def test_what_cannot_be_read_is_a_line_and_nothing_is_printed(
 def test_a_folder_that_is_none_is_a_line(tmp_path: Path) -> None:
     with pytest.raises(ConfigError, match="there is no such folder"):
         migrate_folder(tmp_path / "nowhere")
+    (tmp_path / "config.json").write_text("{}")
+    with pytest.raises(ConfigError, match="this is no folder; zot's is where its config.json lies"):
+        migrate_folder(tmp_path / "config.json")
 
 
 def test_zots_own_folder_is_found_and_what_is_printed_is_fine(tmp_path: Path) -> None:

@@ -209,7 +209,7 @@ def _outcome(call: _Call, ended: CallEnded) -> str:
         case "blocked":
             return f"denied by {_by(outcome.error.denied_by if outcome.error else '')}: {reason}"
         case "cancelled":
-            return f"{took}stopped"
+            return f"{took}stopped" if ended.executed else "not run"
         case "timed_out":
             return f"{took}failed: it took too long"
         case _:
