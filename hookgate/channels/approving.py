@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from hookgate.channels.printable import MAX_NAME_CHARS, named
 from hookgate.channels.terminal.dialogue import Answers, Dialogue
 from hookgate.channels.terminal.question import Part, Question, measured
-from hookgate.protocol.approval import GRANTS, ApprovalRequest, usual_title
+from hookgate.protocol.approval import GRANTS, ApprovalRequest, Decision, usual_title
 from hookgate.protocol.codec import encode
 from hookgate.protocol.dataclasses import dataclass, replace
 
@@ -47,6 +47,14 @@ def asking(request: ApprovalRequest, picture: Picture | None = None) -> Dialogue
         return Dialogue(shown, answers)
     bare = None if picture is None else replace(picture, diff=picture.true)
     return Dialogue(shown, answers, question(request.unredacted or request, bare))
+
+
+def decision(request: ApprovalRequest, answer: str, reason: str, picture: Picture | None) -> Decision:
+    """What was answered, as /approve and /deny have it. A yes is for the file that the picture is of."""
+    by, grant = request.chat.identity, GRANTS.get(answer)
+    if grant is None:
+        return Decision(False, by, f"the user said no{f': {reason}' if reason else ''}")
+    return Decision(True, by, grant=grant, files=picture.files if picture is not None else None)
 
 
 def question(request: ApprovalRequest, picture: Picture | None = None, *, hides: bool = False) -> Question:

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 import trio
 
-from hookgate.channels.approving import USUAL, Picture, asking
+from hookgate.channels.approving import USUAL, Picture, asking, decision
 from hookgate.channels.printable import RESET, coloured, named, printable
 from hookgate.channels.terminal.dialogue import WHOLE, Console, Dialogue, Size, hold
 from hookgate.channels.terminal.display.answer import Answer, prepare
@@ -23,7 +23,7 @@ from hookgate.channels.terminal.held import HeldActs
 from hookgate.channels.terminal.panels import PanelView
 from hookgate.channels.terminal.questions import OpenQuestions
 from hookgate.channels.terminal.screen import Screen
-from hookgate.protocol.approval import GRANTS, ApprovalRequest, CannotAsk, Decide, Decision
+from hookgate.protocol.approval import ApprovalRequest, CannotAsk, Decide
 from hookgate.protocol.chat import Chat, Outbound
 from hookgate.protocol.chat.channel import PRESENT, UNLIMITED
 from hookgate.protocol.events.event import Event
@@ -107,7 +107,9 @@ class Terminal:
         if outbound.kind == "answer" and text.strip() and not seen:
             self._end_answer()
             self._answer.add(text)
-        self._end_answer()
+        # What a command says in the middle of an answer ends no block of it.
+        if outbound.kind != "notice":
+            self._end_answer()
         if outbound.kind != "answer" and text.strip():
             mark = _MARKS.get(outbound.kind)
             self._write(printable(text) if mark is None else self._folded(printable(f"{mark}{text}")))
@@ -143,6 +145,8 @@ class Terminal:
     def hear(self, event: Event, *, brief: bool = False) -> None:
         """What works on the answer: it is seen while it does, and each call is a line when it has ended; `brief`:
         only one that was refused."""
+        if self._working.breaks_off(event):
+            self._end_answer()
         ended = self._working.hear(event)
         if ended is not None and (ended.refused or not brief):
             self._put(self._styled(self._folded(ended.line), DIM if ended.well else BAD))
@@ -202,12 +206,7 @@ class Terminal:
         answer = await self.put(dialogue)
         if answer is None:
             raise CannotAsk("nobody answered")
-        grant, because = GRANTS.get(answer), f": {dialogue.reason}" if dialogue.reason else ""
-        files = picture.files if picture is not None else None
-        # As /approve and /deny have it.
-        by = request.chat.identity
-        no = Decision(False, by, f"the user said no{because}")
-        outcome = await decide(no if grant is None else Decision(True, by, grant=grant, files=files))
+        outcome = await decide(decision(request, answer, dialogue.reason, picture))
         if not outcome.counted:
             self.between(f"· {outcome.text}")
 

@@ -134,6 +134,8 @@ async def converse(
         nursery.cancel_scope.cancel()
     # Of an answer that still streamed, what has come so far is not lost to whoever leaves.
     terminal.end_stream(CHAT)
+    # Hooks may take their time to end, and the shell's next line is typed meanwhile.
+    keyboard.leave()
 
 
 def _acquaint(runtime: Runtime, terminal: Terminal, keyboard: Keyboard) -> None:

@@ -267,3 +267,25 @@ async def test_clear_begins_anew_on_an_empty_screen_and_what_was_kept_stays_stor
     assert [it["content"] for it in server.requests[1].body["messages"] if it["role"] == "user"] == ["second"]
     shown = await run(tmp_path, "sessions", "list")
     assert b"s" in shown.stdout
+
+
+@pytest.mark.parametrize("command", ["/grants", "/whoami", "/pending"])
+async def test_what_a_command_says_in_the_middle_of_a_block_cuts_none(tmp_path: Path, command: str) -> None:
+    text = "Look:\n\n```python\ndef f(x):\n    # greet\n    y = 1\n    return y\n```\n\nThat is all."
+    async with open_chat(tmp_path, streamed(text, 0.1)) as (_server, screen):
+        await screen.sees(PROMPT)
+        await screen.line("go")
+        await screen.sees("# greet")
+        await screen.line(command)
+        rows = await screen.stands((ROWS, 200), lambda rows: "That is all." in rows and rows[-1] == ">")
+        begin = rows.index("```python")
+        assert rows[begin : begin + 6] == [
+            "```python",
+            "def f(x):",
+            "    # greet",
+            "    y = 1",
+            "    return y",
+            "```",
+        ]
+        assert [row for row in rows[:begin] if row.startswith("\u00b7 ")]
+        await leaves(screen, tmp_path)

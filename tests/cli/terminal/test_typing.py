@@ -14,7 +14,7 @@ from shutil import which
 
 import pytest
 
-from tests.cli.program import Screen, configured, open_shell, open_terminal
+from tests.cli.program import Screen, configured, hook, open_shell, open_terminal
 from tests.model_server import Answer, ModelServer, calls, hang, open_model_server, says
 from tests.processes import until
 
@@ -579,3 +579,51 @@ async def test_a_terminal_without_control_sequences_gets_lines_and_none_of_them(
         assert await screen.ends() == 0
     assert "\x1b" not in screen.raw
     await until(lambda: not os.path.exists(f"/proc/{screen.process.pid}"))
+
+
+SLOW_END = """
+import atexit, pathlib, time
+from hookgate_plugin import Plugin
+plugin = Plugin("slow")
+@plugin.on_message
+def hear(message):
+    pass
+atexit.register(time.sleep, 1.5)
+atexit.register(pathlib.Path(__file__).with_name("ending").touch)
+plugin.run()
+"""
+
+
+@pytest.mark.skipif(which("bash") is None, reason="no bash on PATH")
+@pytest.mark.parametrize("way", ["\x04", f"/quit{ENTER}", CTRL_C])
+async def test_what_is_typed_while_a_chat_leaves_is_the_shells(tmp_path: Path, way: str) -> None:
+    made = tmp_path / "made"
+    slow = hook(tmp_path, "guard", 'intercept = ["on_message"]')
+    async with open_model_server() as server:
+        configured(tmp_path, server.base_url, slow)
+        (tmp_path / "guard.py").write_text(SLOW_END)
+        async with open_shell(tmp_path, SIZE) as screen:
+            await screen.stands(SIZE, last("$"))
+            await screen.type(f"hookgate chat{ENTER}")
+            await screen.stands(SIZE, last(">"))
+            if way == CTRL_C:
+                await screen.type(CTRL_C)
+                await screen.sees("Ctrl-C again or Ctrl-D to leave")
+            await screen.type(way)
+            await until((tmp_path / "ending").exists)
+            await screen.type(f"echo status $? > {made.name}{ENTER}")
+            await screen.stands(SIZE, lambda rows: made.exists())
+            await screen.stands(SIZE, last("$"))
+            assert not [row for row in screen.window(*SIZE) if "rror" in row or row.startswith("> echo")]
+            await screen.type(f"exit{ENTER}")
+            await screen.ends()
+    assert made.read_text() == "status 0\n"
+
+
+async def test_a_line_that_comes_with_the_end_of_input_is_named_and_not_sent(tmp_path: Path) -> None:
+    configured(tmp_path, "http://127.0.0.1:9/v1")
+    async with open_terminal(tmp_path, "chat", size=SIZE) as screen:
+        await screen.stands(SIZE, last(">"))
+        await screen.type(f"\x04ls{ENTER}")
+        await screen.sees('"ls" came when the chat had ended, and is not sent')
+        assert await screen.ends() == 0

@@ -109,6 +109,12 @@ class Working:
                 self._wait(step, payload, at)
         return None
 
+    def breaks_off(self, event: Event) -> bool:
+        """Of the answer that streams nothing more comes: its turn was stopped, or has failed."""
+        reply, step = event.payload, event.step
+        here = step is not None and step.chat.channel == self._channel and not step.parent_turn_id
+        return here and isinstance(reply, ReplyEnded) and reply.stop in ("aborted", "error")
+
     def wrote(self, at: float) -> None:
         """A piece of the answer is on the screen: that is a sign of life."""
         for wait in self._waits.values():

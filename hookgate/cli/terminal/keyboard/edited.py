@@ -20,6 +20,7 @@ from hookgate.cli.terminal.keyboard.keyboard import Completes, nothing
 from hookgate.cli.terminal.keyboard.live import LiveScreen, Posts
 
 OVER = "· {} came when its question was over, and answers no other"
+TOO_LATE = "· {} came when the chat had ended, and is not sent"
 COMPLETE_S = 0.5
 """What takes longer completes nothing: nobody can type meanwhile."""
 
@@ -171,6 +172,7 @@ class EditedKeyboard:
 
     def leave(self) -> None:
         """The editor gives the terminal back and ends."""
+        self._ended = True
         self.posts(lambda editor: editor.leave())
 
     def tell(self, act: Callable[[], None]) -> None:
@@ -179,6 +181,9 @@ class EditedKeyboard:
             self._token.run_sync_soon(act)
 
     def on_line(self, text: str) -> None:
+        if self._ended:
+            self._say(TOO_LATE.format(json.dumps(printable(text), ensure_ascii=False)))
+            return
         self._used = True
         (self.entered or self._said.send_nowait)(text)
 

@@ -84,6 +84,10 @@ class Keyboard(Protocol):
         """Ctrl-C was pressed, and the terminal may have shown that."""
         ...
 
+    def leave(self) -> None:
+        """No line is read any more: what is typed from here on is for whoever has the terminal next."""
+        ...
+
     def keys(self) -> AbstractContextManager[trio.MemoryReceiveChannel[Key]]:
         """Inside, keys come one by one, unseen, Ctrl-C among them, but while a question stands open."""
         ...

@@ -52,7 +52,7 @@ class LiveScreen:
         self._finished: list[str] = []
         self._instead = ""
         self._region = ""
-        self._asked = self._begun = False
+        self._asked = self._begun = self._over = False
         self._standing = ""
 
     def stand(self, prompt: str) -> None:
@@ -68,6 +68,9 @@ class LiveScreen:
 
     def write(self, text: str) -> None:
         with self._lock:
+            if self._over:
+                _write_last(text)
+                return
             if not self._begun:
                 write(f"{ERASE_LINE if self._standing else ''}{text}{self._standing}")
                 return
@@ -106,7 +109,14 @@ class LiveScreen:
             return cleared, old, text if text.endswith("\n") or not text else f"{text}\n", self._region
 
     def close(self) -> None:
-        """Nobody draws any more: what was not drawn is written as it is."""
-        # A terminal may be gone by now.
-        with suppress(OSError):
-            write(self.take()[2])
+        """Nobody draws any more: what was not drawn is written as it is, and so is all that comes."""
+        with self._lock:
+            self._over, last = True, "".join(self._finished)
+            self._finished.clear()
+            _write_last(last if last.endswith("\n") or not last else f"{last}\n")
+
+
+def _write_last(text: str) -> None:
+    # A terminal may be gone by now.
+    with suppress(OSError):
+        write(text)

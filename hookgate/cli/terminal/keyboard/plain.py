@@ -174,6 +174,9 @@ class PlainKeyboard:
     def clear(self) -> bool:
         return False
 
+    def leave(self) -> None:
+        """What nobody wants is not read."""
+
     def keys(self) -> AbstractContextManager[trio.MemoryReceiveChannel[Key]]:
         """None come here."""
         send, receive = trio.open_memory_channel[Key](0)

@@ -52,6 +52,7 @@ def run_editor(keyboard: EditedKeyboard, terminal: str) -> None:
     except Exception:
         log.exception("terminal_input_failed")
     finally:
+        keyboard.screen.close()
         keyboard.tell(keyboard.on_end)
 
 
@@ -221,9 +222,15 @@ class Editor:
         self.draw()
 
     def leave(self) -> None:
+        self._hear_no_more()
         self.lending.take_back()
         self._draw()
         self._end(None)
+
+    def _hear_no_more(self) -> None:
+        """What is typed from here on is the shell's."""
+        if self.app.loop is not None:
+            self.app.loop.remove_reader(self._input.fileno())
 
     def _end(self, error: BaseException | None) -> None:
         if self.app.is_running and not self.app.is_done:
@@ -275,6 +282,7 @@ class Editor:
             self.answer.text = NO
             self.enter()
         else:
+            self._hear_no_more()
             self._keyboard.tell(self._keyboard.on_end)
 
     def interrupt(self) -> None:
