@@ -156,7 +156,11 @@ def _fields(section: Any) -> Mapping[str, Any]:  # noqa: ANN401 - a type of pyda
     return {name: field.annotation for name, field in models.items()}
 
 
+NEAR = 0.65
+"""From here on two names are alike (as difflib has it): below it `shout` is near `bash_output`."""
+
+
 def close(name: str, names: Any) -> str:  # noqa: ANN401 - any iterable of strings
     """The known name that was probably meant, as the end of a sentence; empty without one."""
-    found = get_close_matches(name, [str(known) for known in names], n=1, cutoff=0.65)
+    found = get_close_matches(name, [str(known) for known in names], 1, NEAR)
     return f" (did you mean {found[0]!r}?)" if found else ""

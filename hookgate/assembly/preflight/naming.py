@@ -46,7 +46,7 @@ def _rules_faults(config: Config, known: KnownTools, later: bool) -> Iterator[Fa
     for number, rule in enumerate(config.approvals):
         for pattern in rule.tools:
             if why := known.unmatched(pattern):
-                stops = wants(pattern) and (not later or known.misspells(pattern))
+                stops = wants(pattern) and (not later or _is_misspelt(pattern))
                 yield Fault(f"approvals.{number}.tools: {pattern!r} {why}", stops=stops)
         yield from words_of_people(config, f"approvals.{number}", rule, guards=True)
 
@@ -60,7 +60,7 @@ def _hooks_faults(config: Config, base: Path, known: KnownTools, later: bool) ->
         for pattern in section.match.tools:
             if why := known.unmatched(pattern):
                 plain = guards and wants(pattern) and not later and not is_selector(pattern)
-                stops = plain or (_guards(section) and wants(pattern) and known.misspells(pattern))
+                stops = plain or (_guards(section) and wants(pattern) and _is_misspelt(pattern))
                 yield Fault(f"{place}.match.tools: {pattern!r} {why}{_SAY_SO * plain}", stops=stops)
         yield from words_of_people(config, f"{place}.match", section.match, guards=_guards(section))
 
@@ -71,7 +71,7 @@ def _extensions_faults(config: Config, known: KnownTools) -> Iterator[Fault]:
         place = f"zot.extensions.{name}.match"
         for pattern in section.match.tools if section.enabled else ():
             if why := known.unmatched(pattern):
-                stops = wants(pattern) and known.misspells(pattern)
+                stops = wants(pattern) and _is_misspelt(pattern)
                 yield Fault(f"{place}.tools: {pattern!r} {why}", stops=stops)
         if section.enabled:
             yield from words_of_people(config, place, section.match, guards=True)
@@ -199,6 +199,12 @@ def is_selector(pattern: str) -> bool:
     return pattern.removeprefix("!").startswith((_NAME, _PROVIDER))
 
 
+def _is_misspelt(pattern: str) -> bool:
+    """Whether one that covers no tool can be meant for none that comes later: it is a built-in tool's name in other
+    letters, or written as no name is."""
+    return is_selector(pattern) or pattern.removeprefix("!").lower() in ALL
+
+
 @dataclass(frozen=True)
 class KnownTools:
     """`servers` and `hooks` by the names that the configuration gives them; `more`: tools besides the built-in
@@ -226,11 +232,6 @@ class KnownTools:
             meant = f"write {glob.removeprefix(_NAME)!r}" if glob.startswith(_NAME) else _BY_NAME
             return f"covers no tool: {meant}"
         return self.stranger(pattern)
-
-    def misspells(self, pattern: str) -> bool:
-        """Whether one that is `unmatched` can be meant for nothing that comes later: it is a built-in tool's name in
-        other letters, or written as no name is."""
-        return is_selector(pattern) or pattern.removeprefix("!").lower() in ALL
 
     def _of_server(self, glob: str) -> bool:
         connection, _, _ = glob.partition("__")
