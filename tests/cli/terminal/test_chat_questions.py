@@ -326,6 +326,34 @@ async def test_an_answer_that_is_half_typed_when_its_question_is_over_is_no_mess
     assert [it.body["messages"][-1]["content"] for it in server.requests[2:]] == ["hello"]
 
 
+async def test_the_next_question_waits_for_the_end_of_an_answer_that_came_too_late(tmp_path: Path) -> None:
+    socket, size = tmp_path / "control" / "chat.sock", (24, 80)
+    wanted = calls(("1", "bash", '{"command": "touch one"}'), ("2", "bash", '{"command": "touch two"}'))
+    async with (
+        open_model_server(wanted, says("Done.")) as server,
+        open_terminal(
+            configured(tmp_path, server.base_url, RULE), "chat", "--control", str(socket), size=size
+        ) as screen,
+    ):
+        await screen.line("go")
+        await screen.sees(ASKED)
+        await screen.type("n not this")
+        await screen.stands(size, lambda rows: rows[-1].endswith("n not this"))
+        first = (await operated(socket, "approvals.list"))[0]
+        await operated(socket, "approvals.decide", request=first["request"], approved=False)
+        await screen.stands(
+            size, lambda rows: rows[-1] == "  (over) n not this" and any("touch two" in row for row in rows)
+        )
+        await screen.type(" one\r")
+        over = '\u00b7 "n not this one" came when its question was over, and answers no other'
+        await screen.stands(size, lambda rows: over in rows and rows[-1].endswith("[n]o:"))
+        await screen.type("y\r")
+        await screen.sees("Done.")
+        await screen.line("/quit")
+        assert await screen.ends() == 0
+    assert [(tmp_path / it).exists() for it in ("one", "two")] == [False, True]
+
+
 async def test_a_pager_ends_with_its_question(tmp_path: Path) -> None:
     socket, nap = tmp_path / "control" / "chat.sock", f"27182.{os.getpid():07}"
     pager = {"PAGER": f"sh -c 'echo reading > /dev/tty; exec sleep {nap}'"}

@@ -70,7 +70,8 @@ class Editor:
         self._region, self._written, self._typing = "", "", False
         self._drawn = 0.0
         self._late = False
-        """The question is over for which an answer is typed."""
+        """The question is over for which an answer is typed; `_next` waits until that is ended."""
+        self._next: LineQuestion | None = None
         self._input = keys_of(sys.stdin)
         self._output = Output(sys.stdout, size, term=terminal, enable_cpr=False)
         self.app = Application[None](
@@ -171,10 +172,11 @@ class Editor:
     # --- what the loop wants, in this thread ---
 
     def ask(self, question: LineQuestion) -> None:
-        """What is typed before it stands there was typed for the message."""
+        """What is typed before it stands there was typed for the message, or for the question before it."""
         if self._late:
-            self._leave_answer()
-        self._attention.ask(question)
+            self._next = question
+        else:
+            self._attention.ask(question)
         self.draw()
 
     @property
@@ -193,6 +195,8 @@ class Editor:
 
     def asked(self, question: LineQuestion) -> None:
         """The question is over. Whoever is in the middle of an answer ends that first: its rest is no message."""
+        if question is self._next:
+            self._next = None
         if not self._attention.stands(question):
             return
         if question is self._attention.question and self.answer.text:
@@ -206,6 +210,10 @@ class Editor:
         self._attention.end()
         self.answer.reset()
         self.app.layout.focus(self.message)
+        if self._next is not None:
+            self._attention.ask(self._next)
+            self._next = None
+            self.draw()
 
     def _look_late(self, _line: object = None) -> None:
         """Of an answer that comes too late nothing is left."""
