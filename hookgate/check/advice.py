@@ -14,9 +14,9 @@ RAISED_FIX = "the handler failed: the last lines of its stderr below say where; 
 SILENT_FIX = "it ended without a word: does it call plugin.run()?"
 ENDED_FIX = "it ended before it said hello: mend what its stderr says; does it call plugin.run()?"
 NODE_FIX = "this node is too old for TypeScript: take 22.18 or later (from 22.6 on with --experimental-strip-types)"
+NO_SDK_FIX = "the SDK is not beside it: `hookgate init --sdk python` in an empty folder writes it, or pip installs it"
 _NO_SDK = "No module named 'hookgate_plugin'"
 _RAISED = ("Traceback (most recent call last)", "\n    at ", "goroutine ")
-NO_SDK_FIX = "the SDK is not beside it: `hookgate init --sdk python` in an empty folder writes it, or pip installs it"
 _TOO_OLD = ('Unknown file extension ".mts"', 'Unknown file extension ".ts"', "bad option: --experimental-strip-types")
 
 

@@ -14,7 +14,6 @@ from hookgate.protocol.hook.stages import Stage
 from hookgate.protocol.values import ToolSpec
 
 UNASKED_FIX = "name before_tool in its intercept, and in the stages of its hello where that names any"
-
 RESPOND_FIX = "answer calls of a tool that you brought with respond, errors too"
 RESPOND = '{"action":"respond","result":{"for_llm":"..."}}'
 

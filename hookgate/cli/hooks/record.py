@@ -8,14 +8,14 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import IO, Any, cast
 
-from hookgate.cli.hooks.recorded import recorded_in
+from hookgate.cli.hooks.recorded import calls_in
 from hookgate.cli.printing import counted, failed, say
 from hookgate.cli.running import looked_at
 from hookgate.config import ConfigError
 from hookgate.control.client import ControlFailed, NothingRunning, call
 from hookgate.mistakes import close
 from hookgate.protocol.dataclasses import dataclass, replace
-from hookgate.rehearsal.recording import Line, Recorded, bounded_lines, look, open_events, open_recording
+from hookgate.rehearsal.recording import Line, bounded_lines, look, open_events, open_recording
 
 WAIT_S = 10.0
 
@@ -110,7 +110,7 @@ def record_events(wanted: Wanted, events: Path) -> int:
 
 
 def _none_of(wanted: Wanted, events: Path) -> str:
-    if there := ", ".join(sorted({it.hook for it in recorded_in(events) if isinstance(it, Recorded)})):
+    if there := ", ".join(sorted(calls_in(events))):
         return f"no stage call of {', '.join(wanted.hooks)} is in it: there are those of {there}"
     return "no stage call is in it: no hook was asked, or an older hookgate wrote it"
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -15,3 +16,8 @@ def recorded_in(file: Path) -> Iterator[Recorded | Broken]:
         yield from read_recording(file)
     except OSError as error:
         raise ConfigError(f"{file}: {error.strerror}") from None
+
+
+def calls_in(file: Path) -> Counter[str]:
+    """How often each hook was asked. Raises ConfigError."""
+    return Counter(line.hook for line in recorded_in(file) if isinstance(line, Recorded))

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 
 from hookgate.channels.printable import printable
-from hookgate.cli.hooks.recorded import recorded_in
+from hookgate.cli.hooks.recorded import calls_in, recorded_in
 from hookgate.cli.hooks.subjects import Named, own_tools, plan_of, quiet, telling
 from hookgate.cli.hooks.wording import cut, subject_of
 from hookgate.cli.printing import counted, say, say_json
@@ -15,7 +14,7 @@ from hookgate.config import ConfigError
 from hookgate.mistakes import close
 from hookgate.protocol.codec import encode
 from hookgate.protocol.dataclasses import dataclass
-from hookgate.rehearsal.recording import Broken, Recorded
+from hookgate.rehearsal.recording import Broken
 from hookgate.rehearsal.replay import Deviation, Difference, Gone, Outcome, Replay, Tally
 
 
@@ -35,7 +34,7 @@ class Passing:
 async def replay_file(file: Path, named: Named, of: str, passing: Passing, *, as_json: bool) -> int:
     """The exit status. Raises ConfigError."""
     quiet()
-    hook = _chosen(file, _calls(file), of or named.name)
+    hook = _chosen(file, calls_in(file), of or named.name)
     plan, config = plan_of(named)
 
     def tell(told: Deviation) -> None:
@@ -51,16 +50,10 @@ async def replay_file(file: Path, named: Named, of: str, passing: Passing, *, as
     return status
 
 
-def _calls(file: Path) -> Mapping[str, int]:
-    """How often each hook was asked. Raises ConfigError."""
-    calls = Counter(line.hook for line in recorded_in(file) if isinstance(line, Recorded))
-    if not calls:
-        raise ConfigError(f"{file}: there is no stage call in it")
-    return calls
-
-
 def _chosen(file: Path, calls: Mapping[str, int], wanted: str) -> str:
     """Raises ConfigError: what a hook has never been asked shows nothing of it."""
+    if not calls:
+        raise ConfigError(f"{file}: there is no stage call in it")
     if wanted in calls:
         return wanted
     there = ", ".join(f"{hook} ({counted(count, 'call')})" for hook, count in calls.items())

@@ -202,8 +202,8 @@ def _decided(asked: TimedVerdict) -> str:
             ask = dict(cast("Mapping[str, object]", said.get("ask") or {}))
             words = [str(ask.pop(it)) for it in ("title", "text") if ask.get(it)]
             terms = [f"{name}: {encode(it).decode()}" for name, it in ask.items() if (name, it) not in USUAL_TERMS]
-            said = "; ".join((*words, *terms))
-            return f"a person is asked{': ' + printable(said) if said else ''}"
+            wish = "; ".join((*words, *terms))
+            return f"a person is asked{': ' + printable(wish) if wish else ''}"
         case "unanswered":
             return f"unanswered, and the model reads: {printable(asked.verdict.model_reads)}"
         case decision:

@@ -182,7 +182,7 @@ class EditedKeyboard:
 
     def on_line(self, text: str) -> None:
         if self._ended:
-            self._say(TOO_LATE.format(json.dumps(printable(text), ensure_ascii=False)))
+            self._say_of(text, TOO_LATE)
             return
         self._used = True
         (self.entered or self._said.send_nowait)(text)
@@ -210,6 +210,9 @@ class EditedKeyboard:
             return trio.from_thread.run(soon, trio_token=self._token)
         return ()
 
+    def _say_of(self, typed: str, what: str) -> None:
+        self._say(what.format(json.dumps(printable(typed), ensure_ascii=False)))
+
     def _say(self, line: str) -> None:
         """A line of hookgate's own."""
         self.screen.write(f"{wrapped(printable(line), screen_size()[0] - 1)}\n")
@@ -220,8 +223,7 @@ class EditedKeyboard:
             question.answer = text
             question.over.set()
         elif text is not None:
-            over = OVER.format(json.dumps(printable(text), ensure_ascii=False))
-            self._say(over)
+            self._say_of(text, OVER)
 
     def on_key(self, key: Key) -> None:
         if self._pressed is not None:

@@ -102,18 +102,21 @@ class LiveScreen:
         """Whether all is to be cleared first; what is to go, if it was drawn last; whole lines that are to go above;
         the live region."""
         with self._lock:
-            cleared, old, text = self._cleared, self._instead, "".join(self._finished)
+            cleared, old = self._cleared, self._instead
             self._asked = self._cleared = False
             self._instead = ""
-            self._finished.clear()
-            return cleared, old, text if text.endswith("\n") or not text else f"{text}\n", self._region
+            return cleared, old, self._lines(), self._region
+
+    def _lines(self) -> str:
+        text = "".join(self._finished)
+        self._finished.clear()
+        return text if text.endswith("\n") or not text else f"{text}\n"
 
     def close(self) -> None:
         """Nobody draws any more: what was not drawn is written as it is, and so is all that comes."""
         with self._lock:
-            self._over, last = True, "".join(self._finished)
-            self._finished.clear()
-            _write_last(last if last.endswith("\n") or not last else f"{last}\n")
+            self._over = True
+            _write_last(self._lines())
 
 
 def _write_last(text: str) -> None:

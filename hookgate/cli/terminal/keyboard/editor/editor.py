@@ -37,7 +37,6 @@ log = structlog.get_logger("hookgate.terminal")
 
 REDRAW_S = 0.05
 """Between two drawings of what comes above the line."""
-OVER = "  (over) "
 ESCAPE_S = 0.05
 """How long the rest of a key's sequence may take; people hit Esc and then something else slower than that."""
 
@@ -69,9 +68,6 @@ class Editor:
         self._keyboard = keyboard
         self._region, self._written, self._typing = "", "", False
         self._drawn = 0.0
-        self._late = False
-        """The question is over for which an answer is typed; `_next` waits until that is ended."""
-        self._next: LineQuestion | None = None
         self._input = keys_of(sys.stdin)
         self._output = Output(sys.stdout, size, term=terminal, enable_cpr=False)
         self.app = Application[None](
@@ -173,10 +169,7 @@ class Editor:
 
     def ask(self, question: LineQuestion) -> None:
         """What is typed before it stands there was typed for the message, or for the question before it."""
-        if self._late:
-            self._next = question
-        else:
-            self._attention.ask(question)
+        self._attention.ask(question)
         self.draw()
 
     @property
@@ -195,29 +188,19 @@ class Editor:
 
     def asked(self, question: LineQuestion) -> None:
         """The question is over. Whoever is in the middle of an answer ends that first: its rest is no message."""
-        if question is self._next:
-            self._next = None
-        if not self._attention.stands(question):
-            return
-        if question is self._attention.question and self.answer.text:
-            question.prompt, self._late = OVER, True
-        else:
+        if self._attention.over(question, typing=bool(self.answer.text)):
             self._leave_answer()
         self.draw()
 
     def _leave_answer(self) -> None:
-        self._late = False
         self._attention.end()
         self.answer.reset()
         self.app.layout.focus(self.message)
-        if self._next is not None:
-            self._attention.ask(self._next)
-            self._next = None
-            self.draw()
+        self.draw()
 
     def _look_late(self, _line: object = None) -> None:
         """Of an answer that comes too late nothing is left."""
-        if self._late and not self.answer.text:
+        if self._attention.late and not self.answer.text:
             self._leave_answer()
 
     def insert(self, text: str) -> None:
@@ -296,7 +279,7 @@ class Editor:
     def interrupt(self) -> None:
         """What has been typed goes, where nothing runs; else it is what it is where the terminal makes a signal of
         it."""
-        if self._late:
+        if self._attention.late:
             self._leave_answer()
         elif self.question is None and self.message.text and not self._keyboard.busy():
             self.clear()
