@@ -54,8 +54,7 @@ def routes_faults(config: Config) -> Iterator[Fault]:
 
 
 def unknown_places(config: Config) -> Iterator[str]:
-    """A line for each id with a channel that looks like a known one and is none, and for each sender who is called as
-    somebody of [people] is, and has another id."""
+    """A line for each id with a channel that looks like a known one and is none."""
     known = (*KNOWN_CHANNELS, *config.channels, *config.keyed)
     lists = {f"people.{name}.ids": it.ids for name, it in config.people.items()}
     for number, rule in enumerate(config.approvals):
@@ -66,12 +65,12 @@ def unknown_places(config: Config) -> Iterator[str]:
             channel, colon, _ = id_.partition(":")
             if colon and channel not in known and (meant := close(channel, known)):
                 yield f"{place}: {id_!r} is of no channel that is known{meant}"
-    yield from _names_for_ids(config)
 
 
-def _names_for_ids(config: Config) -> Iterator[str]:
+def names_for_ids(config: Config, matches: Mapping[str, MatchSection]) -> Iterator[str]:
+    """A line for each sender who is called as somebody of [people] is, and has another id."""
     ids = {id_.partition(":")[2] for person in config.people.values() for id_ in person.ids}
-    for place, match in matches_of(config).items():
+    for place, match in matches.items():
         for pattern in match.senders:
             if (name := pattern.removeprefix("!")) in config.people and name not in ids:
                 own = " or ".join(repr(it.partition(":")[2]) for it in config.people[name].ids)

@@ -13,7 +13,13 @@ from pathlib import Path
 from hookgate import config as configuration
 from hookgate.approvals.people import USUAL_ROLE
 from hookgate.assembly.hooks.opening import plans
-from hookgate.assembly.preflight.addressing import matches_of, routes_faults, unknown_places, words_of_people
+from hookgate.assembly.preflight.addressing import (
+    matches_of,
+    names_for_ids,
+    routes_faults,
+    unknown_places,
+    words_of_people,
+)
 from hookgate.assembly.preflight.faults import Fault, wants
 from hookgate.assembly.preflight.startable import missing
 from hookgate.extensions.discovery import Places, look
@@ -22,8 +28,10 @@ from hookgate.protocol.dataclasses import dataclass, replace
 from hookgate.protocol.hook.stages import Stage
 from hookgate.protocol.zot.names import EXTENSION
 from hookgate.sections import Config
+from hookgate.sections.gateway import RouteSection
 from hookgate.sections.hooks import HookSection
-from hookgate.sections.section import KNOWN_CHANNELS
+from hookgate.sections.section import KNOWN_CHANNELS, MatchSection
+from hookgate.sections.tools import PreferenceSection
 from hookgate.tools.names import ALL
 
 _NAME, _PROVIDER = "name:", "provider:"
@@ -57,12 +65,28 @@ def _hooks_faults(config: Config, base: Path, known: KnownTools, later: bool) ->
         place, guards = f"hooks.processes.{name}", _guards_unsaid(section)
         if name in programs and (lacking := missing(programs[name])):
             yield Fault(f"{place}.{lacking}{_SAY_SO if guards else ''}", stops=guards or section.required)
-        for pattern in section.match.tools:
-            if why := known.unmatched(pattern):
-                plain = guards and wants(pattern) and not later and not is_selector(pattern)
-                stops = plain or (_guards(section) and wants(pattern) and _is_misspelt(pattern))
-                yield Fault(f"{place}.match.tools: {pattern!r} {why}{_SAY_SO * plain}", stops=stops)
-        yield from words_of_people(config, f"{place}.match", section.match, guards=_guards(section))
+        yield from _match_faults(config, name, known, later)
+
+
+def _match_faults(config: Config, name: str, known: KnownTools, later: bool) -> Iterator[Fault]:
+    section, place = config.hooks.processes[name], _match_of(name)
+    for pattern in section.match.tools:
+        if why := known.unmatched(pattern):
+            plain = _guards_unsaid(section) and wants(pattern) and not later and not is_selector(pattern)
+            stops = plain or (_guards(section) and wants(pattern) and _is_misspelt(pattern))
+            yield Fault(f"{place}.tools: {pattern!r} {why}{_SAY_SO * plain}", stops=stops)
+    yield from words_of_people(config, place, section.match, guards=_guards(section))
+
+
+def match_faults(config: Config, name: str) -> Iterator[Fault]:
+    """What of a hook's `match` covers nothing, whatever its program is."""
+    yield from _match_faults(config, name, known_names(config), _may_come(config))
+    match = {_match_of(name): config.hooks.processes[name].match}
+    yield from map(Fault, (*_strange_matches(config, match, {}), *names_for_ids(config, match)))
+
+
+def _match_of(name: str) -> str:
+    return f"hooks.processes.{name}.match"
 
 
 def _extensions_faults(config: Config, known: KnownTools) -> Iterator[Fault]:
@@ -123,10 +147,24 @@ def strange_names(config: Config) -> Iterator[str]:
     for place, patterns in _patterns(config).items():
         why_of = known.unmatched if place in _BY_NAMES else known.stranger
         yield from (f"{place}: {it!r} {why}" for it in patterns if (why := why_of(it)))
-    matches, channels = matches_of(config), (*KNOWN_CHANNELS, *config.channels)
+    matches = matches_of(config)
     wishes = {f"tools.preferences.{number}": it for number, it in enumerate(config.tools.preferences)}
     routes = {f"routes.{number}": it for number, it in enumerate(config.routes)}
-    for place, it in {**matches, **wishes, **routes}.items():
+    yield from _strange_matches(config, matches, wishes | routes)
+    yield from unknown_places(config)
+    yield from names_for_ids(config, matches)
+    yield from _mistyped_people(config)
+    yield from _extensions_absent(config)
+
+
+def _strange_matches(
+    config: Config,
+    matches: Mapping[str, MatchSection],
+    others: Mapping[str, PreferenceSection | RouteSection],
+) -> Iterator[str]:
+    """By the place where each stands; `others` have channels as well."""
+    channels = (*KNOWN_CHANNELS, *config.channels)
+    for place, it in {**matches, **others}.items():
         yield from _uncovered(f"{place}.channels", "channel that is known", it.channels, channels)
     # Roles may be given while hookgate runs, so only one that looks like another is named.
     kind, roles = "role of anybody in [people]", sorted({USUAL_ROLE, "operator", *_roles(config)})
@@ -134,9 +172,6 @@ def strange_names(config: Config) -> Iterator[str]:
         yield from _uncovered(f"{place}.roles", kind, match.roles, roles, near=True)
         yield from _uncovered(f"{place}.agents", "agent", match.agents, (config.agent.name, *config.agents))
         yield from _no_model(f"{place}.models", match.models, config.providers)
-    yield from unknown_places(config)
-    yield from _mistyped_people(config)
-    yield from _extensions_absent(config)
 
 
 def _mistyped_people(config: Config) -> Iterator[str]:

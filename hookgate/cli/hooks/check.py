@@ -4,9 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from hookgate import config as configuration
-from hookgate.assembly.preflight.faults import Fault
-from hookgate.assembly.preflight.naming import start_faults, strange_names
+from hookgate.assembly.preflight.naming import match_faults
 from hookgate.check.printing import report_lines
 from hookgate.check.report import Finding, failed, warned
 from hookgate.check.run import LIMITS, CheckTimeouts, Offer, Report, check
@@ -16,6 +14,7 @@ from hookgate.cli.printing import say, say_json
 from hookgate.hooks.children.mounts import Plan
 from hookgate.hooks.children.process import ProcessSpec
 from hookgate.protocol.dataclasses import replace
+from hookgate.sections import Config
 from hookgate.tools.schema.spec import spec_problem
 
 NO_GATEWAY = "no gateway starts with it: mend it in the configuration"
@@ -28,7 +27,6 @@ async def check_hook(named: Named, *, as_json: bool) -> int:
     report = None if named.is_program else await extension_report(named)
     if report is None:
         report = await _checked(named)
-        report = replace(report, findings=(*_of_match(named), *report.findings))
     if as_json:
         say_json(report.members())
     else:
@@ -42,19 +40,17 @@ async def _checked(named: Named) -> Report:
     spec, late = spec_of(plan), say_late(named, plan)
     limits, offer = (_started(spec), Offer()) if named.is_program else (_limits(plan, spec), _offer(plan, spec))
     program = (spec.command, spec.environment, spec.directory)
-    return await check(*program, limits, offer, late, spec_problem, own_tools(config))
-
-
-def _of_match(named: Named) -> Iterator[Finding]:
-    """What of its `match` covers nothing: no gateway starts where a guard would be asked about no call."""
+    report = await check(*program, limits, offer, late, spec_problem, own_tools(config))
     if named.is_program:
-        return
-    config, file = configuration.load(named.config_file)
-    place = f"hooks.processes.{named.name}."
-    for fault in (*start_faults(config, file.parent), *map(Fault, strange_names(config))):
-        if fault.text.startswith(f"{place}match."):
-            said = fault.text.removeprefix(place)
-            yield failed("match", said, NO_GATEWAY) if fault.stops else warned("match", said, IN_VAIN)
+        return report
+    return replace(report, findings=(*_of_match(config, named.name), *report.findings))
+
+
+def _of_match(config: Config, name: str) -> Iterator[Finding]:
+    """What of its `match` covers nothing: no gateway starts where a guard would be asked about no call."""
+    for fault in match_faults(config, name):
+        said = fault.text.removeprefix(f"hooks.processes.{name}.")
+        yield failed("match", said, NO_GATEWAY) if fault.stops else warned("match", said, IN_VAIN)
 
 
 def _started(spec: ProcessSpec) -> CheckTimeouts:
